@@ -1,0 +1,40 @@
+# Each target sets up what it needs: on a fresh machine the first one makes .venv and installs Headway into it.
+
+PYTHON ?= python3
+PYTEST_ARGS ?=
+BIN := .venv/bin
+# One thread a worker: two workers of one thread are faster on two cores than two threads that wait for each other.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
+
+.PHONY: help test soak lint format demo clean
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+test: .venv/installed ## Run the tests (make test PYTEST_ARGS="tests/unit -x")
+	$(PYTEST) -n 2 -m "not soak" $(PYTEST_ARGS)
+
+soak: .venv/installed ## Run the tests that take long
+	$(PYTEST) -m soak $(PYTEST_ARGS)
+
+lint: .venv/installed ## Check style, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: .venv/installed ## Put the code into the format that lint wants
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+demo: .venv/installed ## Train a small model and translate with it
+	$(BIN)/headway demo
+
+clean: ## Remove all that these targets made, but for runs/
+	rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find headway tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/installed: pyproject.toml constraints.txt
+	@echo "Installing Headway and what it needs into .venv; the first time this takes some minutes."
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,report]'
+	@touch $@

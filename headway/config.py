@@ -1,0 +1,225 @@
+"""Every setting of Headway: its name, its meaning, its default, its limits.
+
+`None` means "chosen from the corpus"; a run's `config.yaml` holds what was chosen. The description of a field is also its
+text in `headway train --help`, where every field is an option.
+"""
+
+import difflib
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.fields import FieldInfo
+
+from headway.errors import DataError, RequestError
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+
+class Architecture(Section):
+    """A model's shape, complete: what `headway.json` keeps and what a model is built from."""
+
+    source_vocab: int
+    target_vocab: int
+    n_layers: int
+    n_decoder_layers: int
+    d_model: int
+    d_ff: int
+    n_heads: int
+    d_k: int
+    d_v: int
+    dropout: float
+    norm: Literal["post", "pre"]
+    positions: Literal["sinusoidal", "learned", "none"]
+    max_positions: int
+    activation: Literal["relu", "gelu"]
+    tie: Literal["all", "target", "none"]
+
+
+class ModelSettings(Section):
+    preset: Literal["tiny", "small", "base", "big"] | None = Field(
+        None, description="named size; the settings below win over it"
+    )
+    n_layers: int | None = Field(None, ge=1, description="N, layers of the encoder and of the decoder")
+    n_decoder_layers: int | None = Field(None, ge=1, description="layers of the decoder, if not n_layers")
+    d_model: int | None = Field(None, ge=2, description="width of the model")
+    d_ff: int | None = Field(None, ge=1, description="width inside the feed-forward networks")
+    n_heads: int | None = Field(None, ge=1, description="h, attention heads")
+    d_k: int | None = Field(None, ge=1, description="width of a head's queries and keys; d_model / n_heads if not given")
+    d_v: int | None = Field(None, ge=1, description="width of a head's values; d_model / n_heads if not given")
+    dropout: float | None = Field(None, ge=0, lt=1, description="on each sublayer's output and on embeddings plus positions")
+    norm: Literal["post", "pre"] = Field(
+        "post", description="layer norm after each residual sum, as in the paper, or before each sublayer"
+    )
+    positions: Literal["sinusoidal", "learned", "none"] = Field("sinusoidal", description="how positions are told apart")
+    max_positions: int = Field(512, ge=1, description="rows of the table of learned positions")
+    activation: Literal["relu", "gelu"] = Field("relu", description="inside the feed-forward networks")
+    tie: Literal["all", "target", "none"] | None = Field(
+        None, description="one embedding for source, target and output (all), for target and output (target), or three (none)"
+    )
+
+
+class TokenizerSettings(Section):
+    kind: Literal["bpe", "unigram"] = Field("bpe", description="how text is cut into pieces")
+    shared: bool = Field(True, description="one vocabulary for both languages, or one each")
+    vocab_size: int | None = Field(None, ge=300, description="pieces of a vocabulary, bytes and special ones included")
+    sampling: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="other cuts of the same text each epoch: share of merges dropped (bpe), smoothing (unigram)",
+    )
+
+
+class DataSettings(Section):
+    train: list[str] = Field(
+        default_factory=list, description="corpus: STEM of two files STEM.from and STEM.to, or a .tsv; repeatable, with :WEIGHT"
+    )
+    valid: str | None = Field(None, description="held-out corpus for validation; cut off the training corpus if not given")
+    test: str | None = Field(None, description="held-out corpus for the final test; cut off the training corpus if not given")
+    source_language: str = Field("", alias="from", description="source language, and ending of its files")
+    target_language: str = Field("", alias="to", description="target language, and ending of its files")
+    max_length: int = Field(256, ge=1, description="pairs with more pieces on a side are dropped")
+    max_ratio: float = Field(8.0, gt=1, description="pairs with one side this many times longer than the other are dropped")
+    held_out: int | None = Field(None, ge=1, description="pairs cut off for each of validation and test")
+
+
+class TrainingSettings(Section):
+    batch_tokens: int | None = Field(None, ge=1, description="target tokens of one update")
+    accumulate: int | None = Field(None, ge=1, description="passes that one update is computed in")
+    label_smoothing: float = Field(0.1, ge=0, lt=1, description="share of probability spread over the vocabulary")
+    learning_rate: float | None = Field(
+        None, gt=0, description="peak of the schedule; d_model^-0.5 * warmup^-0.5 with the paper's"
+    )
+    warmup: int | None = Field(None, ge=0, description="updates until the peak")
+    schedule: Literal["paper", "inverse-sqrt", "cosine", "linear"] = Field(
+        "linear", description="how the learning rate falls after the warm-up"
+    )
+    clip: float = Field(1.0, ge=0, description="largest norm of the gradient; 0 does not clip")
+    max_steps: int | None = Field(None, ge=1, description="budget in updates")
+    max_epochs: float | None = Field(None, gt=0, description="budget in passes over the corpus")
+    max_minutes: float | None = Field(None, gt=0, description="budget in minutes on this machine")
+    valid_every: int | None = Field(None, ge=1, description="updates between validations")
+    valid_sentences: int = Field(500, ge=1, description="sentences translated at a validation")
+    checkpoint_every: int | None = Field(None, ge=1, description="updates between checkpoints; valid_every if not given")
+    keep_checkpoints: int = Field(5, ge=1, description="newest checkpoints kept")
+    average: int = Field(5, ge=1, description="last checkpoints averaged at the end; 1 averages nothing")
+    metric: Literal["bleu", "chrf", "loss"] = Field("bleu", description="validation figure that tells which model is best")
+    patience: int = Field(10, ge=0, description="validations without a better figure before stopping; 0 never stops early")
+    seed: int = Field(1, ge=0, description="of everything random")
+    threads: int | None = Field(None, ge=1, description="processor threads; all cores if not given")
+
+
+class DecodingSettings(Section):
+    beam: int = Field(5, ge=1, description="hypotheses kept at each step; 1 is greedy")
+    length_penalty: float = Field(0.6, ge=0, description="alpha in the paper's ((5 + n) / 6)^alpha")
+    max_extra: int = Field(50, ge=1, description="longest output: pieces of the input plus this many")
+    batch_tokens: int = Field(4096, ge=1, description="source tokens translated at once")
+
+
+class Settings(Section):
+    """A whole run's settings, in the sections of its YAML file."""
+
+    model: ModelSettings = ModelSettings()
+    tokenizer: TokenizerSettings = TokenizerSettings()
+    data: DataSettings = DataSettings()
+    training: TrainingSettings = TrainingSettings()
+    decoding: DecodingSettings = DecodingSettings()
+
+    def to_yaml(self) -> str:
+        return yaml.safe_dump(self.model_dump(by_alias=True), sort_keys=False, allow_unicode=True)
+
+
+def fields() -> Iterator[tuple[str, str, FieldInfo]]:
+    """Every setting as (section, name in YAML, field), in the order of the file."""
+    for section, section_field in Settings.model_fields.items():
+        for name, field in section_field.annotation.model_fields.items():  # type: ignore[union-attr]
+            yield section, field.alias or name, field
+
+
+def options() -> dict[str, tuple[str, str, FieldInfo]]:
+    """Command-line name of every setting. Where two sections share a name, the later one carries its section's."""
+    names: dict[str, tuple[str, str, FieldInfo]] = {}
+    for section, name, field in fields():
+        option = name.replace("_", "-")
+        names[option if option not in names else f"{section}-{option}"] = (section, name, field)
+    return names
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise RequestError(f"There is no settings file {path}.", "Check the name given to --config.") from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise RequestError(f"The settings file {path} cannot be read: {error}", "It must be YAML, in UTF-8.") from None
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise RequestError(
+            f"The settings file {path} holds no sections.", f"It has the sections {', '.join(Settings.model_fields)}."
+        )
+    return content
+
+
+def build_settings(content: Mapping[str, Any]) -> Settings:
+    """Check nested settings, and report all that is wrong with them at once."""
+    try:
+        return Settings.model_validate(content)
+    except ValidationError as error:
+        problems = [_explain(problem) for problem in error.errors()]
+        raise RequestError("\n".join(problems), "`headway train --help` lists every setting.") from None
+
+
+def merge(content: Mapping[str, Any], overrides: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
+    """Settings from a file with options, named by (section, name), laid over them."""
+    merged: dict[str, Any] = {key: dict(value) if isinstance(value, Mapping) else value for key, value in content.items()}
+    for (section, name), value in overrides.items():
+        merged[section] = {**(merged.get(section) or {}), name: value}
+    return merged
+
+
+def did_you_mean(word: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    return f" Did you mean {close[0]}?" if close else ""
+
+
+def _explain(problem: Mapping[str, Any]) -> str:
+    place = [str(part) for part in problem["loc"]]
+    name = ".".join(place)
+    if problem["type"] == "extra_forbidden":
+        return f"Unknown setting {name}.{_suggest(place)}"
+    wanted = str(problem["msg"])
+    return f"Setting {name}: {wanted[:1].lower()}{wanted[1:]}, found {problem['input']!r}."
+
+
+def _suggest(place: list[str]) -> str:
+    """The nearest setting of the same section; failing that, one of another section; failing that, a section."""
+    full_names = [f"{section}.{name}" for section, name, _ in fields()]
+    if len(place) == 1:
+        by_name = {full.split(".")[1]: full for full in full_names}
+        close = did_you_mean(place[0], [*Settings.model_fields, *by_name])
+        return next((f" Did you mean {full}?" for name, full in by_name.items() if close == f" Did you mean {name}?"), close)
+    section, name = place[0], place[-1]
+    here = [full for full in full_names if full.startswith(f"{section}.")]
+    elsewhere = [full for full in full_names if full.endswith(f".{name}")]
+    return did_you_mean(f"{section}.{name}", here) if not elsewhere else f" Did you mean {elsewhere[0]}?"
+
+
+def parse_corpus(text: str) -> tuple[str, float]:
+    """`name` or `name:weight`, as on the command line."""
+    name, colon, weight = text.rpartition(":")
+    if not colon or not name:
+        return text, 1.0
+    try:
+        value = float(weight)
+    except ValueError:
+        return text, 1.0
+    if not 0 < value < math.inf:
+        raise DataError(f"The weight of the corpus {name} is {weight}.", "A weight is a number above 0, as in crawl.tsv:0.3.")
+    return name, value

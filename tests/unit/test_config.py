@@ -1,0 +1,69 @@
+from pathlib import Path
+
+import pytest
+
+from headway.config import Settings, build_settings, merge, options, parse_corpus, read_yaml
+from headway.errors import DataError, RequestError
+
+
+def test_all_mistakes_are_named_at_once_with_what_was_probably_meant():
+    with pytest.raises(RequestError) as error:
+        build_settings(
+            {"model": {"droput": 0.1, "d_model": "wide"}, "training": {"dropout": 0.2, "schedule": "noam"}, "beam": 4}
+        )
+    for part in (
+        "Unknown setting model.droput. Did you mean model.dropout?",
+        "model.d_model",
+        "found 'wide'",
+        "Unknown setting training.dropout. Did you mean model.dropout?",
+        "training.schedule",
+        "'paper', 'inverse-sqrt', 'cosine' or 'linear'",
+        "Unknown setting beam. Did you mean decoding.beam?",
+    ):
+        assert part in str(error.value)
+
+
+def test_yaml_out_is_yaml_in(tmp_path: Path):
+    settings = build_settings({"data": {"train": ["a:0.5"], "from": "en", "to": "de"}, "training": {"max_minutes": 1.5}})
+    path = tmp_path / "config.yaml"
+    path.write_text(settings.to_yaml())
+    assert build_settings(read_yaml(path)) == settings
+
+
+def test_options_win_over_the_file():
+    merged = merge({"model": {"dropout": 0.1, "d_ff": 64}}, {("model", "dropout"): "0.2", ("training", "seed"): "7"})
+    settings = build_settings(merged)
+    assert (settings.model.dropout, settings.model.d_ff, settings.training.seed) == (0.2, 64, 7)
+
+
+def test_every_setting_is_an_option_and_the_promised_names_are_there():
+    names = options()
+    assert len(names) == sum(len(section.annotation.model_fields) for section in Settings.model_fields.values())
+    promised = (
+        "preset vocab-size batch-tokens dropout label-smoothing learning-rate warmup schedule max-steps max-epochs max-minutes"
+    )
+    promised += " valid-every checkpoint-every patience seed beam length-penalty train valid test from to"
+    assert set(promised.split()) <= names.keys()
+    assert names["batch-tokens"][0] == "training"
+    assert all(field.description for _, _, field in names.values())
+
+
+@pytest.mark.parametrize("content", ["- a list", "model: [", "\xff"])
+def test_a_file_that_holds_no_settings(tmp_path: Path, content: str):
+    path = tmp_path / "broken.yaml"
+    path.write_bytes(content.encode("latin-1"))
+    with pytest.raises(RequestError, match=r"broken\.yaml"):
+        read_yaml(path)
+
+
+def test_a_missing_file(tmp_path: Path):
+    with pytest.raises(RequestError, match="There is no settings file"):
+        read_yaml(tmp_path / "none.yaml")
+
+
+def test_weights_of_corpora():
+    assert parse_corpus("crawl.tsv:0.3") == ("crawl.tsv", 0.3)
+    assert parse_corpus("data/train") == ("data/train", 1.0)
+    assert parse_corpus("C:/data/train") == ("C:/data/train", 1.0)
+    with pytest.raises(DataError, match="weight of the corpus a is 0"):
+        parse_corpus("a:0")
