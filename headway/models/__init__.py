@@ -1,0 +1,1 @@
+"""Assemblies of the blocks in headway.nn."""

@@ -1,0 +1,1 @@
+"""The paper's blocks: tensors in, tensors out, no I/O."""

@@ -1,0 +1,96 @@
+"""Section 3.2: scaled dot-product attention and multi-head attention.
+
+B batch, H heads, T positions that ask, S positions that are asked. d_k and d_v are free of d_model / H (table 3, rows A and B).
+"""
+
+import math
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from headway.nn.cache import KeyValue
+
+
+def attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    mask: Tensor | None = None,
+    bias: Tensor | None = None,
+    scale: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Equation 1, softmax(Q K^T / sqrt(d_k)) V, and the weights. A row that may attend to nothing gives zeros.
+
+    query [B, H, T, d_k], key [B, H, S, d_k], value [B, H, S, d_v] -> output [B, H, T, d_v], weights [B, H, T, S]
+    """
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scores = query @ key.transpose(-2, -1) * scale
+    if bias is not None:
+        scores = scores + bias
+    if mask is None:
+        weights = scores.softmax(dim=-1)
+    else:
+        weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1).masked_fill(~mask, 0.0)
+    return weights @ value, weights
+
+
+def fast_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    mask: Tensor | None = None,
+    bias: Tensor | None = None,
+    scale: float | None = None,
+) -> Tensor:
+    """The twin of `attention` on torch's kernel, which never holds all weights."""
+    if bias is not None:
+        mask = bias if mask is None else bias.masked_fill(~mask, -math.inf)
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scale)
+
+
+class MultiHeadAttention(nn.Module):
+    """Section 3.2.2: H attentions side by side, each on its own projections of queries, keys and values.
+
+    W^Q, W^K and W^V of all heads stand in one matrix, so that self-attention is one product; `d_model` is also the width of
+    the memory.
+    """
+
+    def __init__(
+        self, *, d_model: int, n_heads: int, d_k: int, d_v: int, bias: bool = True, scale: float | None = None
+    ) -> None:
+        super().__init__()
+        self.n_heads, self.d_k, self.d_v, self.scale = n_heads, d_k, d_v, scale
+        self.input = nn.Linear(d_model, n_heads * (d_k + d_k + d_v), bias=bias)
+        self.output = nn.Linear(n_heads * d_v, d_model, bias=bias)
+
+    def project(self, x: Tensor) -> tuple[Tensor, KeyValue]:
+        """Queries, keys and values of the same positions, for self-attention."""
+        width = self.n_heads * self.d_k
+        query, key, value = self.input(x).split([width, width, self.n_heads * self.d_v], dim=-1)
+        return self._heads(query), KeyValue(self._heads(key), self._heads(value))
+
+    def project_query(self, x: Tensor) -> Tensor:
+        width = self.n_heads * self.d_k
+        return self._heads(F.linear(x, self.input.weight[:width], self._bias(slice(None, width))))
+
+    def project_memory(self, memory: Tensor) -> KeyValue:
+        """Keys and values of the encoder's output: once for each sentence, not once for each step."""
+        width = self.n_heads * self.d_k
+        key, value = F.linear(memory, self.input.weight[width:], self._bias(slice(width, None))).split(
+            [width, self.n_heads * self.d_v], dim=-1
+        )
+        return KeyValue(self._heads(key), self._heads(value))
+
+    def attend(self, query: Tensor, memory: KeyValue, mask: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
+        """Every head's attention, concatenated and projected by W^O: [B, T, d_model]."""
+        heads = fast_attention(query, memory.key, memory.value, mask=mask, bias=bias, scale=self.scale)  # [B, H, T, d_v]
+        return self.output(heads.transpose(1, 2).flatten(2))
+
+    def _heads(self, x: Tensor) -> Tensor:
+        """[B, T, H * D] -> [B, H, T, D]"""
+        return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+
+    def _bias(self, part: slice) -> Tensor | None:
+        return None if self.input.bias is None else self.input.bias[part]

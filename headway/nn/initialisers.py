@@ -1,0 +1,32 @@
+"""Every initial value, in one place.
+
+Xavier-uniform matrices keep the variance of what flows through them, forwards and backwards. W^Q, W^K and W^V stand in one
+matrix but are drawn as the three that they are. Embeddings have variance 1 / d_model: scaled by sqrt(d_model) they are as
+large as the positions added to them, and as an output projection they start with logits of variance about one.
+"""
+
+import torch
+from torch import nn
+
+from headway.nn.attention import MultiHeadAttention
+from headway.nn.embeddings import Embedding
+from headway.nn.positions import LearnedPositions
+
+
+@torch.no_grad()
+def initialise(model: nn.Module) -> None:
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, Embedding | LearnedPositions):
+            nn.init.normal_(module.weight, std=module.weight.shape[1] ** -0.5)
+        elif isinstance(module, nn.LayerNorm):
+            nn.init.ones_(module.weight)
+            nn.init.zeros_(module.bias)
+    for module in model.modules():
+        if isinstance(module, MultiHeadAttention):
+            keys, values = module.n_heads * module.d_k, module.n_heads * module.d_v
+            for part in module.input.weight.split([keys, keys, values]):
+                nn.init.xavier_uniform_(part)

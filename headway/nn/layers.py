@@ -1,0 +1,143 @@
+"""Section 3.1: residual connections and norms, the layer of the encoder and of the decoder, and the two stacks.
+
+A layer is assembled from parts handed to it, so that a relative of the paper's model is another assembly.
+B batch, S source, T target.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from torch import Tensor, nn
+
+from headway.nn.attention import MultiHeadAttention
+from headway.nn.cache import DecoderCache, LayerCache
+from headway.nn.dropout import Dropout
+from headway.nn.feedforward import FeedForward
+from headway.nn.masks import causal_mask
+
+
+class Residual(Protocol):
+    """Where a sublayer's input comes from, and how its output joins the stream."""
+
+    def before(self, x: Tensor) -> Tensor: ...
+
+    def after(self, x: Tensor, sublayer: Tensor) -> Tensor: ...
+
+
+class PostNorm(nn.Module):
+    """LayerNorm(x + Dropout(Sublayer(x))), as in the paper."""
+
+    def __init__(self, *, norm: nn.Module, dropout: float) -> None:
+        super().__init__()
+        self.norm = norm
+        self.dropout = Dropout(dropout)
+
+    def before(self, x: Tensor) -> Tensor:
+        return x
+
+    def after(self, x: Tensor, sublayer: Tensor) -> Tensor:
+        return self.norm(x + self.dropout(sublayer))
+
+
+class PreNorm(nn.Module):
+    """x + Dropout(Sublayer(LayerNorm(x))): the stream itself is never normed, so deep stacks train without a warm-up."""
+
+    def __init__(self, *, norm: nn.Module, dropout: float) -> None:
+        super().__init__()
+        self.norm = norm
+        self.dropout = Dropout(dropout)
+
+    def before(self, x: Tensor) -> Tensor:
+        return self.norm(x)
+
+    def after(self, x: Tensor, sublayer: Tensor) -> Tensor:
+        return x + self.dropout(sublayer)
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then the feed-forward network."""
+
+    def __init__(
+        self, *, attention: MultiHeadAttention, feed_forward: FeedForward, residual: Callable[[], PostNorm | PreNorm]
+    ) -> None:
+        super().__init__()
+        self.attention = attention
+        self.attention_residual = residual()
+        self.feed_forward = feed_forward
+        self.feed_forward_residual = residual()
+
+    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        query, own = self.attention.project(self.attention_residual.before(x))
+        x = self.attention_residual.after(x, self.attention.attend(query, own, mask))
+        return self.feed_forward_residual.after(x, self.feed_forward(self.feed_forward_residual.before(x)))
+
+
+class DecoderLayer(nn.Module):
+    """Masked self-attention, attention to the encoder's output, then the feed-forward network."""
+
+    def __init__(
+        self,
+        *,
+        attention: MultiHeadAttention,
+        cross_attention: MultiHeadAttention,
+        feed_forward: FeedForward,
+        residual: Callable[[], PostNorm | PreNorm],
+    ) -> None:
+        super().__init__()
+        self.attention = attention
+        self.attention_residual = residual()
+        self.cross_attention = cross_attention
+        self.cross_attention_residual = residual()
+        self.feed_forward = feed_forward
+        self.feed_forward_residual = residual()
+
+    def forward(
+        self, x: Tensor, cache: LayerCache, mask: Tensor | None, memory_mask: Tensor | None
+    ) -> tuple[Tensor, LayerCache]:
+        """x [B, T, d_model] are the positions after those in the cache."""
+        query, own = self.attention.project(self.attention_residual.before(x))
+        past = own if cache.past is None else cache.past.append(own)
+        x = self.attention_residual.after(x, self.attention.attend(query, past, mask))
+        query = self.cross_attention.project_query(self.cross_attention_residual.before(x))
+        x = self.cross_attention_residual.after(x, self.cross_attention.attend(query, cache.memory, memory_mask))
+        x = self.feed_forward_residual.after(x, self.feed_forward(self.feed_forward_residual.before(x)))
+        return x, LayerCache(past, cache.memory)
+
+
+class Encoder(nn.Module):
+    """A stack of layers. `norm` closes a pre-norm stack; a post-norm stack ends in a norm already."""
+
+    def __init__(self, layers: Sequence[EncoderLayer], norm: nn.Module) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.norm = norm
+
+    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        for layer in self.layers:
+            x = layer(x, mask)
+        return self.norm(x)
+
+
+class Decoder(nn.Module):
+    """A stack of layers over a cache: an empty one in training, a growing one in decoding. The computation is the same."""
+
+    def __init__(self, layers: Sequence[DecoderLayer], norm: nn.Module) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.norm = norm
+
+    def start(self, memory: Tensor, memory_mask: Tensor | None) -> DecoderCache:
+        """The cache before the first token: every layer's keys and values of the encoder's output."""
+        return DecoderCache(
+            tuple(LayerCache(None, layer.cross_attention.project_memory(memory)) for layer in self.layers),  # type: ignore[union-attr, operator]
+            memory_mask,
+        )
+
+    def forward(self, x: Tensor, cache: DecoderCache) -> tuple[Tensor, DecoderCache]:
+        length = x.shape[1]
+        mask = causal_mask(length, cache.length, x.device) if length > 1 else None
+        layers = []
+        for layer, layer_cache in zip(self.layers, cache.layers, strict=True):
+            x, layer_cache = layer(x, layer_cache, mask, cache.memory_mask)
+            layers.append(layer_cache)
+        return self.norm(x), DecoderCache(tuple(layers), cache.memory_mask)

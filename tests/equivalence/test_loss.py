@@ -1,0 +1,30 @@
+"""The fused loss, the written-out one, and torch's."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from headway.training.loss import ROWS, fused_loss, label_smoothed_cross_entropy
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("tokens", [1, ROWS, 2 * ROWS + 5])
+def test_three_ways_to_the_same_loss_and_gradients(tokens, smoothing):
+    torch.manual_seed(0)
+    hidden = torch.randn(tokens, 12, dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(37, 12, dtype=torch.float64, requires_grad=True)
+    target = torch.randint(37, (tokens,))
+    fused = fused_loss(hidden, weight, target, smoothing)
+    theirs = F.cross_entropy(hidden @ weight.t(), target, label_smoothing=smoothing, reduction="sum")
+    torch.testing.assert_close(fused, theirs)
+    torch.testing.assert_close(label_smoothed_cross_entropy(hidden @ weight.t(), target, smoothing), theirs)
+    for ours, reference in zip(
+        torch.autograd.grad(fused / 3, (hidden, weight)), torch.autograd.grad(theirs / 3, (hidden, weight)), strict=True
+    ):
+        torch.testing.assert_close(ours, reference)
+
+
+def test_large_logits_do_not_overflow():
+    hidden, weight = torch.full((2, 1), 200.0, requires_grad=True), torch.tensor([[1.0], [-1.0]])
+    loss = fused_loss(hidden, weight, torch.tensor([0, 1]), 0.0)
+    assert loss.item() == pytest.approx(400.0)

@@ -1,0 +1,114 @@
+"""Figure 1 as a whole: the paper's claims, the parameters, every choice of parts."""
+
+import itertools
+
+import pytest
+import torch
+
+from headway.config import ModelSettings
+from headway.errors import RequestError
+from headway.models.presets import PRESETS, build_architecture
+from headway.models.transformer import Transformer, build, count_parameters
+
+SMALL = {"n_layers": 2, "d_model": 16, "d_ff": 32, "n_heads": 2, "dropout": 0.0}
+
+
+def make(shared: bool = True, **changes) -> Transformer:
+    settings = ModelSettings(**{**SMALL, **changes})
+    return build(build_architecture(settings, source_vocab=20, target_vocab=20, shared=shared)).eval()
+
+
+@pytest.mark.parametrize(("preset", "millions"), [("base", 63.1), ("big", 214.2)])
+def test_parameters_with_37000_shared_pieces(preset, millions):
+    architecture = build_architecture(ModelSettings(preset=preset), source_vocab=37_000, target_vocab=37_000, shared=True)
+    with torch.device("meta"):
+        assert round(count_parameters(Transformer(architecture)) / 1e6, 1) == millions
+
+
+def test_presets_are_the_papers_and_ours():
+    sizes = {name: (p.n_layers, p.d_model, p.d_ff, p.n_heads) for name, p in PRESETS.items()}
+    assert sizes == {
+        "tiny": (4, 128, 256, 4),
+        "small": (6, 256, 1024, 4),
+        "base": (6, 512, 2048, 8),
+        "big": (6, 1024, 4096, 16),
+    }
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_no_output_depends_on_a_later_target_token(norm):
+    model, source, target = make(norm=norm), torch.randint(4, 20, (2, 5)), torch.randint(4, 20, (2, 6))
+    before = model(source, target)
+    for place in range(1, 6):
+        changed = target.clone()
+        changed[:, place:] = torch.randint(4, 20, changed[:, place:].shape)
+        torch.testing.assert_close(model(source, changed)[:, :place], before[:, :place])
+    changed = target.clone()
+    changed[:, 0] = (target[:, 0] - 4 + 1) % 16 + 4
+    assert not torch.allclose(model(source, changed)[:, 5], before[:, 5])
+
+
+def test_without_positions_the_encoder_is_equivariant_to_permutation():
+    source, order = torch.randint(4, 20, (1, 7)), torch.randperm(7)
+    bag, sequence = make(positions="none"), make()
+    torch.testing.assert_close(bag.encode(source[:, order])[0], bag.encode(source)[0][:, order])
+    assert not torch.allclose(sequence.encode(source[:, order])[0], sequence.encode(source)[0][:, order], atol=1e-3)
+
+
+def test_padding_changes_nothing():
+    model, source, target = make(), torch.randint(4, 20, (1, 4)), torch.randint(4, 20, (1, 5))
+    padded = torch.cat([source, torch.zeros(1, 3, dtype=torch.long)], dim=1)
+    torch.testing.assert_close(model(padded, target), model(source, target))
+
+
+@pytest.mark.parametrize(
+    ("norm", "positions", "activation", "tie"),
+    list(itertools.product(["post", "pre"], ["sinusoidal", "learned", "none"], ["relu", "gelu"], ["all", "target", "none"])),
+)
+def test_every_choice_of_parts_computes_and_learns(norm, positions, activation, tie):
+    model = make(norm=norm, positions=positions, activation=activation, tie=tie, d_k=5, d_v=3).train()
+    logits = model(torch.randint(4, 20, (2, 5)), torch.randint(4, 20, (2, 3)))
+    assert logits.shape == (2, 3, 20)
+    logits.square().mean().backward()
+    assert all(p.grad is not None and torch.isfinite(p.grad).all() for p in model.parameters())
+
+
+def test_ties_share_one_matrix():
+    three, two, none = make(tie="all"), make(tie="target"), make(tie="none")
+    assert three.source_embedding.weight is three.target_embedding.weight is three.output.weight
+    assert two.source_embedding.weight is not two.target_embedding.weight
+    assert two.target_embedding.weight is two.output.weight
+    assert none.target_embedding.weight is not none.output.weight
+
+
+def test_embeddings_are_scaled_by_sqrt_d_model():
+    model = make()
+    torch.testing.assert_close(model.source_embedding(torch.tensor([[7]]))[0, 0], model.source_embedding.weight[7] * 4.0)
+
+
+def test_initial_weights_depend_on_the_seed_alone_and_leave_the_generator_alone():
+    architecture = make().architecture
+    torch.manual_seed(3)
+    state = torch.get_rng_state()
+    one, same, other = build(architecture, seed=1), build(architecture, seed=1), build(architecture, seed=2)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert torch.equal(one.output.weight, same.output.weight)
+    assert not torch.equal(one.output.weight, other.output.weight)
+
+
+def test_initial_values_have_the_scale_they_should():
+    a = build_architecture(
+        ModelSettings(d_model=128, n_heads=4, d_ff=256, n_layers=1), source_vocab=500, target_vocab=500, shared=True
+    )
+    model = build(a)
+    attention = model.encoder.layers[0].attention
+    assert model.output.weight.std().item() == pytest.approx(128**-0.5, rel=0.05)
+    bound = (6 / (128 + 128)) ** 0.5  # Xavier of W^Q alone, not of the three in one
+    assert attention.input.weight.abs().max().item() == pytest.approx(bound, rel=0.01)
+
+
+def test_what_cannot_be_built_is_said():
+    with pytest.raises(RequestError, match="d_model 16 is not a multiple of n_heads 3"):
+        make(n_heads=3)
+    with pytest.raises(RequestError, match="two vocabularies"):
+        make(shared=False, tie="all")
