@@ -1,0 +1,195 @@
+"""The three passes over a corpus: survey and split it, learn its vocabulary, write its tokens.
+
+Each pass streams the files anew, so that memory holds some bytes a pair and never the text.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headway.config import Settings
+from headway.data.facts import Facts
+from headway.data.filters import LengthFilter, is_blank
+from headway.data.pairtext import PairWriter
+from headway.data.readers import Corpus, Pair
+from headway.data.split import DigestCollector, Digests, Split, cut, default_held_out, digest
+from headway.data.store import StoreWriter
+from headway.errors import DataError
+from headway.text.subwords import VocabularyTooSmall
+from headway.text.tokenizer import SentencePieceTokenizer, Tokenizer, Tokenizers, choose_vocab_size
+
+Progress = Callable[[str, int, int | None], None]
+Mask = NDArray[np.bool_]
+PART = 10_000  # pairs tokenised at once, and reported
+
+
+@dataclass(frozen=True)
+class Corpora:
+    """All that a run reads: what it trains on, and the held-out parts that were given."""
+
+    train: list[Corpus]
+    valid: Corpus | None
+    test: Corpus | None
+
+    @property
+    def files(self) -> list[Path]:
+        given = [corpus for corpus in (self.valid, self.test) if corpus]
+        return [path for corpus in [*self.train, *given] for path in corpus.files]
+
+    def rows(self) -> Iterator[Pair]:
+        """The training pairs of all corpora in a row: a pair's number here is its row in every array below."""
+        for corpus in self.train:
+            yield from corpus
+
+
+def build(settings: Settings, corpora: Corpora, directory: Path, on_progress: Progress) -> Facts:
+    """Write the store, the held-out parts and the tokenizers of a corpus into an empty directory."""
+    facts = Facts(settings.data.max_length, settings.data.max_ratio)
+    valid, test = (list(part) if part else None for part in (corpora.valid, corpora.test))
+    digests = _survey(settings, corpora, facts, on_progress)
+    split = _split(settings, digests, valid, test)
+    in_training = digests.usable & ~split.leaking
+    in_training[split.valid] = in_training[split.test] = False
+    facts.leaking = int(split.leaking.sum())
+
+    tokenizers = _learn(settings, corpora, in_training, facts, on_progress)
+    tokenizers.save(directory / "tokenizer")
+    kept = _tokenise(settings, corpora, in_training, tokenizers, directory, facts, on_progress)
+
+    held_out = _pick(corpora, np.concatenate([split.valid, split.test]))
+    seed, sources = settings.training.seed, digests.source[kept]
+    facts.valid_given, facts.test_given = valid is not None, test is not None
+    facts.valid_overlap, facts.test_overlap = (_overlap(part or [], sources, seed) for part in (valid, test))
+    valid = [held_out[row] for row in split.valid.tolist()] if valid is None else valid
+    test = [held_out[row] for row in split.test.tolist()] if test is None else test
+    facts.valid_pairs, facts.test_pairs = len(valid), len(test)
+    for name, part in (("valid", valid), ("test", test)):
+        with PairWriter(directory, name) as writer:
+            writer.append(part)
+    return facts
+
+
+def _survey(settings: Settings, corpora: Corpora, facts: Facts, on_progress: Progress) -> Digests:
+    """First pass: check every line, count, and hash. Without pieces yet, what may be held out is judged by characters."""
+    plausible = LengthFilter(2 * settings.data.max_length, settings.data.max_ratio)
+    collector = DigestCollector(settings.training.seed)
+    for source, target in corpora.rows():
+        blank = is_blank(source, target)
+        collector.add(source, target, usable=not blank, eligible=plausible.reason_to_drop(len(source), len(target)) is None)
+        facts.pairs_read += 1
+        if blank:
+            facts.dropped["blank"] += 1
+        else:
+            facts.source_characters += len(source)
+            facts.target_characters += len(target)
+        if facts.pairs_read % PART == 0:
+            on_progress("reading", facts.pairs_read, None)
+    on_progress("reading", facts.pairs_read, facts.pairs_read)
+    if facts.pairs_read == facts.dropped["blank"]:
+        raise _nothing_left(facts)
+    return collector.finish()
+
+
+def _split(settings: Settings, digests: Digests, valid: list[Pair] | None, test: list[Pair] | None) -> Split:
+    size = settings.data.held_out or default_held_out(int(digests.usable.sum()))
+    given = [sentence for pair in [*(valid or []), *(test or [])] for sentence in pair]
+    apart_from = np.array([digest(sentence, settings.training.seed) for sentence in given], np.uint64)
+    return cut(digests, valid=size if valid is None else 0, test=size if test is None else 0, apart_from=apart_from)
+
+
+def _learn(settings: Settings, corpora: Corpora, in_training: Mask, facts: Facts, on_progress: Progress) -> Tokenizers:
+    """Second pass: a vocabulary from the training pairs, one for both sides or one each."""
+    on_progress("learning the vocabulary", 0, None)
+
+    def train(sides: Sequence[int], vocab_size: int) -> Tokenizer:
+        lines = (pair[side] for pair, use in zip(corpora.rows(), in_training, strict=True) if use for side in sides)
+        return SentencePieceTokenizer.train(lines, kind=settings.tokenizer.kind, vocab_size=vocab_size)
+
+    def learn(vocab_size: int) -> Tokenizers:
+        if settings.tokenizer.shared:
+            tokenizer = train((0, 1), vocab_size)
+            return Tokenizers(tokenizer, tokenizer)
+        return Tokenizers(train((0,), vocab_size), train((1,), vocab_size))
+
+    facts.vocab_asked = settings.tokenizer.vocab_size or choose_vocab_size(facts.source_characters + facts.target_characters)
+    while True:
+        try:
+            tokenizers = learn(facts.vocab_asked)
+            break
+        except VocabularyTooSmall as error:
+            # Ours to mend if the size was ours: a script of thousands of characters wants more than the rule gives.
+            if settings.tokenizer.vocab_size is not None:
+                raise
+            facts.vocab_asked = 2 * error.least
+    facts.shared = tokenizers.shared
+    facts.source_vocab, facts.target_vocab = tokenizers.source.size, tokenizers.target.size
+    return tokenizers
+
+
+def _tokenise(
+    settings: Settings,
+    corpora: Corpora,
+    in_training: Mask,
+    tokenizers: Tokenizers,
+    directory: Path,
+    facts: Facts,
+    on_progress: Progress,
+) -> Mask:
+    """Third pass: write the ids of the pairs that pass the filter, and tell which they were."""
+    limits = LengthFilter(settings.data.max_length, settings.data.max_ratio)
+    kept = np.zeros(len(in_training), np.bool_)
+    row = 0
+    with (
+        StoreWriter(directory / "train", source_vocab=facts.source_vocab, target_vocab=facts.target_vocab) as store,
+        PairWriter(directory, "train") if settings.tokenizer.sampling else nullcontext() as text,
+    ):
+        for corpus in corpora.train:
+            pairs = iter(corpus)
+            while part := list(islice(pairs, PART)):
+                places = [place for place in range(len(part)) if in_training[row + place]]
+                sources = tokenizers.source.encode([part[place][0] for place in places])
+                targets = tokenizers.target.encode([part[place][1] for place in places])
+                good = []
+                for i, (source, target) in enumerate(zip(sources, targets, strict=True)):
+                    if reason := limits.reason_to_drop(len(source), len(target)):
+                        facts.dropped[reason] += 1
+                    else:
+                        good.append(i)
+                        facts.source_tokens += len(source)
+                        facts.target_tokens += len(target)
+                store.append([sources[i] for i in good], [targets[i] for i in good])
+                kept[[row + places[i] for i in good]] = True
+                if text:  # subword sampling cuts it anew each epoch
+                    text.append(part[places[i]] for i in good)
+                row += len(part)
+                on_progress("tokenising", row, facts.pairs_read)
+            store.end_segment(corpus.weight)
+        facts.pairs_kept = store.pairs
+    if not facts.pairs_kept:
+        raise _nothing_left(facts)
+    return kept
+
+
+def _pick(corpora: Corpora, rows: NDArray[np.int64]) -> dict[int, Pair]:
+    wanted = set(rows.tolist())
+    return {row: pair for row, pair in enumerate(corpora.rows()) if row in wanted} if wanted else {}
+
+
+def _overlap(part: list[Pair], training_sources: NDArray[np.uint64], seed: int) -> int:
+    sources = np.array([digest(source, seed) for source, _ in part], np.uint64)
+    return int(np.isin(sources, training_sources).sum())
+
+
+def _nothing_left(facts: Facts) -> DataError:
+    losses = facts.losses()
+    if facts.leaking:
+        losses.append(f"{facts.leaking:,} that repeat a held-out sentence")
+    return DataError(
+        f"No pair is left to train on: {facts.pairs_read:,} read; dropped: {', '.join(losses) or 'none'}.",
+        "Check that the files hold sentences and their translations, or widen --max-length and --max-ratio.",
+    )

@@ -1,0 +1,81 @@
+"""What preparing a corpus found and did, in numbers for a program and in sentences for a person."""
+
+from dataclasses import dataclass, field
+
+from headway.data.filters import Reason
+
+
+@dataclass
+class Facts:
+    max_length: int
+    max_ratio: float
+    pairs_read: int = 0
+    pairs_kept: int = 0
+    dropped: dict[Reason, int] = field(default_factory=lambda: {"blank": 0, "long": 0, "ratio": 0})
+    leaking: int = 0  # pairs left out of training because they repeat a sentence of a part that was cut off
+    source_characters: int = 0  # of the pairs that the vocabulary was learned from
+    target_characters: int = 0
+    source_tokens: int = 0
+    target_tokens: int = 0
+    valid_pairs: int = 0
+    test_pairs: int = 0
+    valid_given: bool = False
+    test_given: bool = False
+    valid_overlap: int = 0  # source sentences of a given part that also stand in training
+    test_overlap: int = 0
+    vocab_asked: int = 0
+    source_vocab: int = 0
+    target_vocab: int = 0
+    shared: bool = True
+
+    def summary(self) -> list[str]:
+        return [self._pairs(), *self._held_out(), *self._overlaps(), self._vocabulary()]
+
+    def losses(self) -> list[str]:
+        """Why pairs were dropped, each reason that occurred."""
+        reasons = {
+            "blank": f"{self.dropped['blank']:,} blank",
+            "long": f"{self.dropped['long']:,} over {self.max_length:,} pieces",
+            "ratio": f"{self.dropped['ratio']:,} of a length ratio over {self.max_ratio:g}",
+        }
+        return [text for reason, text in reasons.items() if self.dropped[reason]]  # type: ignore[index]
+
+    def _pairs(self) -> str:
+        losses = f"; dropped: {', '.join(self.losses())}" if self.losses() else ""
+        return f"{_pairs(self.pairs_read)} read, {self.pairs_kept:,} kept for training{losses}"
+
+    def _held_out(self) -> list[str]:
+        cut = [
+            f"{_pairs(size)} for {name}"
+            for name, size, given in (
+                ("validation", self.valid_pairs, self.valid_given),
+                ("test", self.test_pairs, self.test_given),
+            )
+            if not given
+        ]
+        if not cut:
+            return []
+        more = f"; {self.leaking:,} more that repeat one of their sentences left out of training" if self.leaking else ""
+        return [f"held out: {', '.join(cut)}{more}"]
+
+    def _overlaps(self) -> list[str]:
+        return [
+            f"{name}: {_pairs(size)} given"
+            + (f"; {overlap:,} of its source sentences also stand in training, so its figures flatter" if overlap else "")
+            for name, size, given, overlap in (
+                ("validation", self.valid_pairs, self.valid_given, self.valid_overlap),
+                ("test", self.test_pairs, self.test_given, self.test_overlap),
+            )
+            if given
+        ]
+
+    def _vocabulary(self) -> str:
+        sizes = f"{self.source_vocab:,} pieces, shared"
+        if not self.shared:
+            sizes = f"{self.source_vocab:,} pieces for the source, {self.target_vocab:,} for the target"
+        shrunk = min(self.source_vocab, self.target_vocab) < self.vocab_asked
+        return f"vocabulary: {sizes}" + (f", shrunk from {self.vocab_asked:,}: the corpus allows no more" if shrunk else "")
+
+
+def _pairs(number: int) -> str:
+    return f"{number:,} pair" if number == 1 else f"{number:,} pairs"

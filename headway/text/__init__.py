@@ -1,0 +1,1 @@
+"""Text and pieces of text: the only place that knows SentencePiece."""

@@ -1,0 +1,300 @@
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headway.config import Settings, build_settings
+from headway.data import build
+from headway.data.pairtext import PairWriter, read_pairs
+from headway.data.prepare import Prepared, prepare, why_rebuild
+from headway.errors import DataError, RequestError
+
+WORDS = ["".join(random.Random(i).choices("abcdefghijklmnopqrstuvwxyz", k=5)) for i in range(80)]
+
+
+def make_pairs(count: int, seed: int = 1) -> list[tuple[str, str]]:
+    draw = random.Random(seed)
+    sentences = [" ".join(draw.choices(WORDS, k=draw.randint(4, 9))) for _ in range(count)]
+    return [(sentence, sentence.upper()) for sentence in sentences]
+
+
+def write_corpus(stem: Path, pairs: list[tuple[str, str]]) -> str:
+    for language, side in (("en", 0), ("de", 1)):
+        Path(f"{stem}.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs), encoding="utf-8")
+    return str(stem)
+
+
+def make_settings(train: str | list[str], *, tokenizer: dict[str, Any] | None = None, seed: int = 1, **data: Any) -> Settings:
+    return build_settings(
+        {
+            "data": {"train": [train] if isinstance(train, str) else train, "from": "en", "to": "de", **data},
+            "tokenizer": {"vocab_size": 400, **(tokenizer or {})},
+            "training": {"seed": seed},
+        }
+    )
+
+
+@pytest.fixture
+def stem(tmp_path: Path) -> str:
+    return write_corpus(tmp_path / "train", make_pairs(300))
+
+
+def files_of(directory: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def times_of(directory: Path) -> dict[str, int]:
+    return {str(path): path.stat().st_mtime_ns for path in directory.rglob("*")}
+
+
+def training_text(prepared: Prepared) -> list[tuple[str, str]]:
+    store, tokenizers = prepared.train, prepared.tokenizers
+    sources = tokenizers.source.decode([store.source(i) for i in range(len(store))])
+    return list(zip(sources, tokenizers.target.decode([store.target(i) for i in range(len(store))]), strict=True))
+
+
+def test_the_parts_make_up_the_corpus_and_share_no_sentence(stem: str, tmp_path: Path) -> None:
+    prepared = prepare(make_settings(stem, held_out=20), tmp_path / "out")
+    train = training_text(prepared)
+    assert sorted([*train, *prepared.valid, *prepared.test]) == sorted(make_pairs(300))
+    assert len(prepared.valid) == len(prepared.test) == 20
+    assert {*train}.isdisjoint(prepared.valid) and {*prepared.valid}.isdisjoint(prepared.test)
+    assert not prepared.note and not prepared.reused
+    assert prepared.tokenizers.shared and prepared.tokenizers.source.size == 400
+    assert set(prepared.fingerprints) == {f"{stem}.en", f"{stem}.de"}
+    assert prepared.facts.source_tokens == prepared.train.source_lengths.sum()
+
+
+def test_the_counts_add_up_and_are_told(tmp_path: Path) -> None:
+    pairs = make_pairs(300)
+    ratio = [("x", " ".join(WORDS[:12]))] * 2
+    long = [(" ".join(WORDS), " ".join(WORDS).upper())]
+    stem = write_corpus(tmp_path / "train", [*pairs, ("", "x"), ("x", " "), ("y", "\u3000"), *ratio, *long])
+    prepared = prepare(make_settings(stem, held_out=5, max_length=100), tmp_path / "out")
+    facts = prepared.facts
+    assert facts.dropped == {"blank": 3, "long": 1, "ratio": 2}
+    assert facts.pairs_read == 306 and facts.pairs_kept == len(prepared.train) == 290
+    assert prepared.summary() == [
+        "306 pairs read, 290 kept for training; dropped: 3 blank, 1 over 100 pieces, 2 of a length ratio over 8",
+        "held out: 5 pairs for validation, 5 pairs for test",
+        "vocabulary: 400 pieces, shared",
+    ]
+    assert json.loads((tmp_path / "out" / "prepared.json").read_text())["facts"]["pairs_kept"] == 290
+
+
+def test_repeated_sentences_do_not_leak(tmp_path: Path) -> None:
+    pairs = [pair for pair in make_pairs(40) for _ in range(3)]
+    prepared = prepare(make_settings(write_corpus(tmp_path / "train", pairs), held_out=4), tmp_path / "out")
+    assert prepared.facts.leaking == 16
+    assert {*training_text(prepared)}.isdisjoint([*prepared.valid, *prepared.test])
+    assert "16 more that repeat one of their sentences left out of training" in prepared.summary()[1]
+
+
+def test_fifty_pairs_are_enough(tmp_path: Path) -> None:
+    prepared = prepare(make_settings(write_corpus(tmp_path / "train", make_pairs(50))), tmp_path / "out")
+    assert (len(prepared.valid), len(prepared.test), len(prepared.train)) == (1, 1, 48)
+
+
+def test_given_parts_are_kept_whole_and_their_overlap_is_told(stem: str, tmp_path: Path) -> None:
+    given = [*make_pairs(300)[:3], ("new", "NEW"), ("", "blank")]
+    valid = write_corpus(tmp_path / "dev", given)
+    test = write_corpus(tmp_path / "eval", [("other", "OTHER")])
+    prepared = prepare(make_settings(stem, valid=valid, test=test), tmp_path / "out")
+    assert prepared.valid == given and prepared.test == [("other", "OTHER")]
+    assert len(prepared.train) == 300
+    assert (prepared.facts.valid_overlap, prepared.facts.test_overlap) == (3, 0)
+    assert prepared.summary()[1:3] == [
+        "validation: 5 pairs given; 3 of its source sentences also stand in training, so its figures flatter",
+        "test: 1 pair given",
+    ]
+
+
+def test_only_the_part_that_is_not_given_is_cut(stem: str, tmp_path: Path) -> None:
+    test = write_corpus(tmp_path / "eval", make_pairs(300)[:250])
+    prepared = prepare(make_settings(stem, test=test, held_out=10), tmp_path / "out")
+    assert len(prepared.test) == 250 and len(prepared.valid) == 10 and len(prepared.train) == 290
+    assert {*prepared.valid}.isdisjoint(prepared.test)
+
+
+def test_nothing_changed_is_used_again(stem: str, tmp_path: Path) -> None:
+    settings, out = make_settings(stem), tmp_path / "out"
+    first = prepare(settings, out)
+    before = times_of(out)
+    again = prepare(settings, out)
+    assert again.reused and not again.note and times_of(out) == before
+    assert (again.valid, again.test, again.facts) == (first.valid, first.test, first.facts)
+    settings.training.batch_tokens = 7  # of no matter here
+    assert prepare(settings, out).reused
+
+
+def test_a_change_is_noticed_and_named(stem: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    prepare(make_settings(stem), out)
+    assert prepare(make_settings(stem, max_length=99), out).note == "setting data.max_length changed: prepared anew"
+    assert "setting training.seed changed" in prepare(make_settings(stem, seed=2, max_length=99), out).note
+    write_corpus(Path(stem), make_pairs(301))
+    changed = prepare(make_settings(stem, seed=2, max_length=99), out)
+    assert changed.note == f"{stem}.de changed; {stem}.en changed: prepared anew" and not changed.reused
+    assert changed.facts.pairs_read == 301
+    other = write_corpus(tmp_path / "more", make_pairs(10, seed=5))
+    assert f"{other}.de is new" in prepare(make_settings([stem, other], seed=2, max_length=99), out).note
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["out"]
+
+
+@pytest.mark.parametrize("name", ["prepared.json", "train/source.ids", "tokenizer/shared.model"])
+def test_a_damaged_preparation_is_made_anew(stem: str, tmp_path: Path, name: str) -> None:
+    out = tmp_path / "out"
+    prepare(make_settings(stem), out)
+    whole = files_of(out)
+    (out / name).write_bytes(whole[name][:10])
+    prepared = prepare(make_settings(stem), out)
+    assert "damaged" in prepared.note and files_of(out) == whole
+
+
+def test_an_interrupted_preparation_is_not_taken_for_a_whole_one(
+    stem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+
+    def interrupt(stage: str, done: int, total: int | None) -> None:
+        if stage == "tokenising":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(build, "PART", 100)
+    with pytest.raises(KeyboardInterrupt):
+        prepare(make_settings(stem), out, interrupt)
+    assert not out.exists()
+    assert not prepare(make_settings(stem), out).reused
+    # And an interrupted second one leaves the first whole.
+    before = files_of(out)
+    with pytest.raises(KeyboardInterrupt):
+        prepare(make_settings(stem, seed=2), out, interrupt)
+    assert files_of(out) == before and prepare(make_settings(stem), out).reused
+
+
+def test_the_result_is_the_same_wherever_and_in_whatever_parts(
+    stem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare(make_settings(stem), tmp_path / "a")
+    monkeypatch.setattr(build, "PART", 7)
+    prepare(make_settings(stem), tmp_path / "b")
+    assert files_of(tmp_path / "a") == files_of(tmp_path / "b")
+
+
+def test_a_directory_of_something_else_is_left_alone(stem: str, tmp_path: Path) -> None:
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter1").write_text("years of work")
+    with pytest.raises(RequestError, match="holds something else"):
+        prepare(make_settings(stem), tmp_path / "thesis")
+    assert (tmp_path / "thesis" / "chapter1").read_text() == "years of work"
+
+
+def test_a_vocabulary_each_and_one_that_is_shrunk(stem: str, tmp_path: Path) -> None:
+    settings = make_settings(stem, tokenizer={"shared": False, "vocab_size": 9_000, "kind": "unigram"})
+    prepared = prepare(settings, tmp_path / "out")
+    source, target = prepared.tokenizers.source, prepared.tokenizers.target
+    assert not prepared.tokenizers.shared and max(source.size, target.size) < 9_000
+    assert prepared.summary()[-1] == (
+        f"vocabulary: {source.size:,} pieces for the source, {target.size:,} for the target, "
+        "shrunk from 9,000: the corpus allows no more"
+    )
+
+
+def test_a_chosen_vocabulary_has_room_for_many_characters(tmp_path: Path) -> None:
+    pairs = [(f"word {i}", "".join(chr(0x4E00 + 4 * i + k) for k in range(4))) for i in range(300)]
+    stem = write_corpus(tmp_path / "train", pairs)
+    assert prepare(make_settings(stem, tokenizer={"vocab_size": None}), tmp_path / "out").tokenizers.source.size > 1_000
+    with pytest.raises(RequestError, match="of 400 pieces is too small"):
+        prepare(make_settings(stem), tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+def test_nothing_left_to_train_on(stem: str, tmp_path: Path) -> None:
+    given = write_corpus(tmp_path / "dev", [("new", "NEW")])
+    with pytest.raises(DataError, match=r"No pair is left to train on: 300 read; dropped: 300 over 2 pieces"):
+        prepare(make_settings(stem, max_length=2, valid=given, test=given), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    blank = write_corpus(tmp_path / "blank", [("", "a"), ("b", " ")])
+    with pytest.raises(DataError, match="2 read; dropped: 2 blank"):
+        prepare(make_settings(blank), tmp_path / "out")
+
+
+def test_no_corpus(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match="No training corpus"):
+        prepare(make_settings([]), tmp_path / "out")
+
+
+def test_weights_become_segments(stem: str, tmp_path: Path) -> None:
+    other = write_corpus(tmp_path / "crawl", make_pairs(100, seed=9))
+    prepared = prepare(make_settings([stem, f"{other}:0.3"], held_out=1), tmp_path / "out")
+    first, second = prepared.train.segments
+    assert (first.start, first.end, second.end) == (0, second.start, len(prepared.train))
+    assert (first.weight, second.weight) == (1.0, 0.3)
+
+
+def test_resampling_gives_other_cuts_of_the_same_text(stem: str, tmp_path: Path) -> None:
+    prepared = prepare(make_settings(stem, tokenizer={"sampling": 0.3}), tmp_path / "out")
+    text = training_text(prepared)
+    stores = {}
+    for name, epoch, seed in (("a", 1, 1), ("epoch", 2, 1), ("seed", 1, 2), ("again", 1, 1)):
+        store = replace(prepared, seed=seed).store_of_epoch(epoch)
+        assert store.segments == prepared.train.segments
+        assert prepared.tokenizers.source.decode([store.source(i) for i in range(len(store))]) == [s for s, _ in text]
+        stores[name] = files_of(store.directory)
+    assert stores["a"] == stores["again"] != stores["epoch"]
+    assert stores["a"] != stores["seed"] and stores["a"] != files_of(tmp_path / "out" / "train")
+    assert prepare(make_settings(stem, tokenizer={"sampling": 0.1}), tmp_path / "out").reused
+
+
+def test_a_sampled_cut_over_the_limit_is_replaced_by_the_usual_one(stem: str, tmp_path: Path) -> None:
+    prepared = prepare(make_settings(stem, tokenizer={"sampling": 1.0}), tmp_path / "out")
+    longest = int(prepared.train.source_lengths.max())
+    assert prepared.store_of_epoch(1).source_lengths.max() > longest
+    prepared.facts.max_length = longest
+    assert prepared.store_of_epoch(1).source_lengths.max() <= longest
+
+
+def test_without_sampling_every_epoch_has_the_same_store(stem: str, tmp_path: Path) -> None:
+    prepared = prepare(make_settings(stem), tmp_path / "out")
+    assert prepared.store_of_epoch(5) is prepared.train
+    assert prepared.target_tokens == sum(len(prepared.train.target(i)) + 1 for i in range(len(prepared.train)))
+
+
+def test_all_reasons_to_rebuild_are_told_at_once(stem: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert why_rebuild(make_settings(stem), out) == []
+    prepare(make_settings(stem), out)
+    assert why_rebuild(make_settings(stem), out) == []
+    write_corpus(Path(stem), make_pairs(301))
+    reasons = why_rebuild(make_settings(stem, seed=2), out)
+    assert reasons == [f"{stem}.de changed", f"{stem}.en changed", "setting training.seed changed"]
+    assert prepare(make_settings(stem, seed=2), out).note == f"{'; '.join(reasons)}: prepared anew"
+
+
+def test_the_text_is_kept_only_for_sampling(stem: str, tmp_path: Path) -> None:
+    prepare(make_settings(stem), tmp_path / "out")
+    assert not (tmp_path / "out" / "train.source").exists()
+
+
+def test_progress_is_reported_by_stages(stem: str, tmp_path: Path) -> None:
+    seen: list[tuple[str, int, int | None]] = []
+    prepare(make_settings(stem), tmp_path / "out", lambda *step: seen.append(step))
+    assert list(dict.fromkeys(stage for stage, _, _ in seen)) == [
+        "checking files",
+        "reading",
+        "learning the vocabulary",
+        "tokenising",
+    ]
+    assert seen[-1] == ("tokenising", 300, 300)
+
+
+def test_pairs_as_text_are_read_back_exactly(tmp_path: Path) -> None:
+    pairs = [("\ufeffa\r", "\u2028"), ("", "b\x0c\x85 \r"), (" c\0", "\t")]
+    with PairWriter(tmp_path, "x") as writer:
+        writer.append(pairs)
+    assert list(read_pairs(tmp_path, "x")) == pairs
+    with pytest.raises(ValueError, match="line end"), PairWriter(tmp_path, "y") as writer:
+        writer.append([("a\nb", "c")])

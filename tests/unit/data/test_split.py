@@ -1,0 +1,97 @@
+import random
+
+import numpy as np
+import pytest
+
+from headway.data.split import DigestCollector, Digests, cut, default_held_out, digest
+from headway.errors import DataError
+
+NOTHING = np.empty(0, np.uint64)
+Pairs = list[tuple[str, str]]
+
+
+def digests(pairs: Pairs, seed: int = 1) -> Digests:
+    collector = DigestCollector(seed)
+    for pair in pairs:
+        collector.add(*pair)
+    return collector.finish()
+
+
+def distinct(count: int) -> Pairs:
+    return [(f"source {i}", f"target {i}") for i in range(count)]
+
+
+def parts(pairs: Pairs, *, seed: int = 1, valid: int = 5, test: int = 5) -> tuple[set[tuple[str, str]], ...]:
+    split = cut(digests(pairs, seed), valid=valid, test=test, apart_from=NOTHING)
+    left = np.ones(len(pairs), bool)
+    left[split.valid] = left[split.test] = False
+    left &= ~split.leaking
+    return tuple({pairs[i] for i in rows} for rows in (split.valid, split.test, np.flatnonzero(left)))
+
+
+def sentences(pairs: set[tuple[str, str]]) -> set[str]:
+    return {sentence for pair in pairs for sentence in pair}
+
+
+def test_the_cut_depends_on_contents_and_seed_not_on_order() -> None:
+    pairs = distinct(100)
+    shuffled = random.Random(3).sample(pairs, len(pairs))
+    assert parts(pairs) == parts(shuffled)
+    assert parts(pairs)[0] != parts(pairs, seed=2)[0]
+    assert [len(part) for part in parts(pairs)] == [5, 5, 90]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_sentence_stands_in_two_parts(seed: int) -> None:
+    draw = random.Random(seed)  # few distinct sentences, and some that stand on both sides
+    pairs = [(f"s{draw.randrange(40)}", f"{draw.choice('st')}{draw.randrange(40)}") for _ in range(60)]
+    valid, test, train = (sentences(part) for part in parts(pairs, seed=seed, valid=3, test=3))
+    assert valid and test
+    assert valid.isdisjoint(test) and valid.isdisjoint(train) and test.isdisjoint(train)
+
+
+def test_pairs_that_occur_once_are_held_out_first() -> None:
+    pairs = [*distinct(10), *[("hello", f"hallo {i}") for i in range(50)]]
+    assert [len(part) for part in parts(pairs, valid=4, test=4)] == [4, 4, 52]
+
+
+def test_leaking_pairs_are_marked() -> None:
+    pairs = [("a", "A"), ("a", "B"), ("c", "A"), ("d", "D"), ("A", "x")]
+    rows = digests(pairs)
+    only_first = Digests(rows.source, rows.target, rows.usable, np.arange(5) == 0)
+    split = cut(only_first, valid=0, test=1, apart_from=NOTHING)
+    assert split.test.tolist() == [0] and split.valid.tolist() == []
+    assert split.leaking.tolist() == [False, True, True, False, True]
+
+
+def test_white_space_and_composition_make_no_other_sentence() -> None:
+    assert digest(" caf\u00e9  au lait", 1) == digest("cafe\u0301 au\u00a0lait ", 1)
+    assert digest("a", 1) != digest("A", 1) and digest("a", 1) != digest("a", 2)
+
+
+def test_sentences_of_a_given_part_are_not_cut_again() -> None:
+    pairs = distinct(12)
+    given = np.array([digest(f"source {i}", 1) for i in range(8)], np.uint64)
+    split = cut(digests(pairs), valid=0, test=3, apart_from=given)
+    assert len(split.test) == 3 and min(split.test) >= 8
+
+
+def test_unusable_pairs_are_never_chosen() -> None:
+    collector = DigestCollector(1)
+    for i in range(10):
+        collector.add(f"s{i}", f"t{i}", usable=i > 3, eligible=i < 8)
+    split = cut(collector.finish(), valid=2, test=2, apart_from=NOTHING)
+    assert sorted([*split.valid, *split.test]) == [4, 5, 6, 7]
+
+
+def test_too_few_pairs() -> None:
+    with pytest.raises(DataError, match=r"10 usable pairs are too few to cut 10 off for validation and test") as raised:
+        parts(distinct(10))
+    assert "--valid" in raised.value.remedy and "--held-out" in raised.value.remedy
+    with pytest.raises(DataError, match="1 of ordinary length share no sentence"):
+        parts([("same", "gleich")] * 9, valid=1, test=1)
+
+
+@pytest.mark.parametrize(("pairs", "size"), [(3, 1), (50, 1), (29_000, 580), (10**7, 2_000)])
+def test_two_per_cent_at_most_2000(pairs: int, size: int) -> None:
+    assert default_held_out(pairs) == size

@@ -1,0 +1,52 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from headway.data.store import Segment, Store, StoreWriter
+from headway.errors import DataError
+
+
+def write(directory: Path, vocab: int = 300) -> Store:
+    with StoreWriter(directory, source_vocab=vocab, target_vocab=70_000) as writer:
+        writer.append([[5, 6], [7]], [[65_537], [9, 10, 11]])
+        writer.append([], [])
+        writer.end_segment(1.0)
+        writer.append([[299]], [[4]])
+        writer.end_segment(0.3)
+    return Store(directory)
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    store = write(tmp_path)
+    assert len(store) == 3
+    assert [store.source(i).tolist() for i in range(3)] == [[5, 6], [7], [299]]
+    assert [store.target(i).tolist() for i in range(3)] == [[65_537], [9, 10, 11], [4]]
+    assert store.source_lengths.tolist() == [2, 1, 1] and store.target_lengths.tolist() == [1, 3, 1]
+    assert store.segments == [Segment(0, 2, 1.0), Segment(2, 3, 0.3)]
+
+
+@pytest.mark.parametrize(("vocab", "kind"), [(65_536, np.uint16), (65_537, np.uint32)])
+def test_ids_are_as_narrow_as_the_vocabulary_allows(tmp_path: Path, vocab: int, kind: type) -> None:
+    assert write(tmp_path, vocab).source(0).dtype == kind
+
+
+def test_ids_are_mapped_not_read(tmp_path: Path) -> None:
+    view = write(tmp_path).source(0)
+    assert not view.flags.owndata and not view.flags.writeable
+
+
+@pytest.mark.parametrize("name", ["source.ids", "target.offsets", "store.json"])
+def test_a_truncated_store_is_refused(tmp_path: Path, name: str) -> None:
+    write(tmp_path)
+    (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:-1])
+    with pytest.raises(DataError, match="is not whole"):
+        Store(tmp_path)
+
+
+def test_an_unfinished_store_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), StoreWriter(tmp_path, source_vocab=9, target_vocab=9) as writer:
+        writer.append([[1]], [[1]])
+        _ = 1 / 0
+    with pytest.raises(DataError, match="is not whole"):
+        Store(tmp_path)

@@ -1,0 +1,178 @@
+import random
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from headway.errors import BundleError, DataError, RequestError
+from headway.text import subwords
+from headway.text.normalize import normalize
+from headway.text.tokenizer import SentencePieceTokenizer, Tokenizers, choose_vocab_size
+
+KINDS = ("bpe", "unigram")
+
+
+def make_lines(count: int = 400, seed: int = 1) -> list[str]:
+    draw = random.Random(seed)
+    words = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=draw.randint(2, 8))) for _ in range(200)]
+    return [" ".join(draw.choices(words, k=8)) for _ in range(count)]
+
+
+# Trained on what the trainer finds hard, so that none of it can have become a piece that breaks the round trip.
+HARD = ["<s> </s> <unk> <pad> <0x0A>", "a\u2581b \ufdd0 \ufdd01", "tab\ttab", "é 😀", "two  spaces ", "\ufdd0\u2581"] * 20
+TOKENIZERS = {kind: SentencePieceTokenizer.train(make_lines() + HARD, kind=kind, vocab_size=420) for kind in KINDS}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=300, deadline=None)
+@given(text=st.text(st.characters(exclude_categories=["Cs"])) | st.text("<s>/unk0xA \u2581\ufdd01\n\t\r\0é", max_size=30))
+@example("  leading, trailing  ")
+@example("\n")
+@example("\r\n\t\0")
+@example("\u2581")
+@example("\ufdd0")
+@example("\ufdd01")
+@example("\ufdd0\u25810")
+@example("<s>")
+@example("<0x0A>")
+@example("<unk> ⁇ \u2585")
+@example("👩‍👩‍👧 \U0001f9ff \U000e0fff\U0010ffff")
+@example("e\u0301 \u0301")
+@example("\ufeff")
+@example("")
+def test_any_text_survives_the_round_trip(kind: str, text: str) -> None:
+    tokenizer = TOKENIZERS[kind]
+    ids = tokenizer.encode([text])
+    assert tokenizer.decode(ids) == [unicodedata.normalize("NFC", text)]
+    assert all(i > tokenizer.unk for i in ids[0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sampled_cuts_are_cuts_of_the_same_text(kind: str) -> None:
+    texts = [*make_lines(50), "\u2581 <unk> é\0"]
+    tokenizer = TOKENIZERS[kind]
+    sampled = tokenizer.sample(texts, alpha=0.3, seed=1)
+    assert tokenizer.decode(sampled) == texts
+    assert sampled != tokenizer.encode(texts)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sampling_depends_on_the_seed_and_on_nothing_before(kind: str) -> None:
+    tokenizer, texts = TOKENIZERS[kind], make_lines(50)
+    first = tokenizer.sample(texts, alpha=0.2, seed=7)
+    other = tokenizer.sample(texts, alpha=0.2, seed=8)
+    assert tokenizer.sample(texts, alpha=0.2, seed=7) == first
+    assert other != first
+    assert tokenizer.sample(texts, alpha=0.2, seed=2**32 - 1) == tokenizer.sample(texts, alpha=0.2, seed=2**32 - 1)
+
+
+def test_many_texts_are_encoded_as_each_alone() -> None:
+    texts = make_lines(subwords._MANY * 3)
+    tokenizer = TOKENIZERS["bpe"]
+    assert tokenizer.encode(texts) == [tokenizer.encode([text])[0] for text in texts]
+
+
+def test_special_ids_are_not_decoded_and_pieces_show_the_space() -> None:
+    tokenizer = TOKENIZERS["bpe"]
+    (ids,) = tokenizer.encode(["ab cd"])
+    assert tokenizer.decode([[tokenizer.bos, *ids, tokenizer.unk, tokenizer.eos, tokenizer.pad], []]) == ["ab cd", ""]
+    assert "".join(tokenizer.pieces(ids)) == "▁ab▁cd"
+    assert tokenizer.encode([]) == [] and tokenizer.decode([]) == []
+
+
+def test_only_nfc_changes_text() -> None:
+    assert normalize("E\u0301 ﬁ Ａ\u00a0 x") == "É ﬁ Ａ\u00a0 x"
+    assert normalize("a\ud800b") == "a\ufffdb"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_training_is_deterministic(kind: str, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        SentencePieceTokenizer.train(make_lines(), kind=kind, vocab_size=400).save(tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_of_a_huge_corpus_the_same_lines_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    SentencePieceTokenizer.train(make_lines(), kind="bpe", vocab_size=400).save(tmp_path / "whole")
+    monkeypatch.setattr(subwords, "MAX_TRAINING_LINES", 101)
+    for name in ("a", "b"):
+        SentencePieceTokenizer.train(make_lines(), kind="bpe", vocab_size=400).save(tmp_path / name)
+    a, b, whole = ((tmp_path / name).read_bytes() for name in ("a", "b", "whole"))
+    assert a == b
+    assert len(a) != len(whole)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_vocabulary_larger_than_the_corpus_allows_is_shrunk(kind: str) -> None:
+    tokenizer = SentencePieceTokenizer.train(["a small corpus", "of two lines"], kind=kind, vocab_size=8000)
+    assert 260 < tokenizer.size < 400
+    assert tokenizer.decode(tokenizer.encode(["corpus ✓"])) == ["corpus ✓"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_vocabulary_too_small_names_the_least_that_works(kind: str) -> None:
+    with pytest.raises(RequestError, match=r"of 270 pieces is too small.* take 287") as raised:
+        SentencePieceTokenizer.train(make_lines(), kind=kind, vocab_size=270)
+    assert "--vocab-size 287" in raised.value.remedy
+    assert SentencePieceTokenizer.train(make_lines(), kind=kind, vocab_size=287).size == 287
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_endless_lines_and_odd_characters_train(kind: str) -> None:
+    endless = ["".join(random.Random(seed).choices(letters, k=70_000)) for seed, letters in enumerate(("abcd", "今天气很好"))]
+    lines = [*endless, *["zero\0zero \u2585 \u2581", ""] * 20, "\ufdd0\u2581😀" * 2_000]
+    tokenizer = SentencePieceTokenizer.train(lines, kind=kind, vocab_size=300)
+    assert {"z", "今", "a", "😀"} <= set(tokenizer.pieces(range(tokenizer.size)))
+    assert tokenizer.decode(tokenizer.encode(lines)) == lines
+
+
+def test_training_without_text_is_a_data_error() -> None:
+    with pytest.raises(DataError, match="no text"):
+        SentencePieceTokenizer.train(["", ""], kind="bpe", vocab_size=300)
+
+
+def test_an_error_in_the_lines_comes_out_as_it_is() -> None:
+    def lines():  # type: ignore[no-untyped-def]
+        yield from make_lines(10)
+        raise DataError("line 11 is bad")
+
+    with pytest.raises(DataError, match="line 11 is bad"):
+        SentencePieceTokenizer.train(lines(), kind="bpe", vocab_size=300)
+
+
+def test_training_is_silent(capfd: pytest.CaptureFixture[str]) -> None:
+    SentencePieceTokenizer.train(make_lines(20), kind="unigram", vocab_size=8000)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("content", [b"", b"no model", None])
+def test_a_broken_file_is_named(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "shared.model"
+    TOKENIZERS["bpe"].save(path)
+    path.write_bytes(path.read_bytes()[:-100] if content is None else content)
+    with pytest.raises(BundleError, match=r"shared\.model is truncated"):
+        SentencePieceTokenizer.load(path)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match=r"source\.model cannot be read"):
+        Tokenizers.load(tmp_path)
+
+
+def test_tokenizers_are_saved_and_loaded(tmp_path: Path) -> None:
+    bpe, unigram = TOKENIZERS["bpe"], TOKENIZERS["unigram"]
+    Tokenizers(bpe, bpe).save(tmp_path / "one")
+    Tokenizers(bpe, unigram).save(tmp_path / "two")
+    one, two = Tokenizers.load(tmp_path / "one"), Tokenizers.load(tmp_path / "two")
+    assert one.shared and [path.name for path in (tmp_path / "one").iterdir()] == ["shared.model"]
+    assert not two.shared and len(list((tmp_path / "two").iterdir())) == 2
+    texts = make_lines(5)
+    assert two.source.encode(texts) == one.target.encode(texts) == bpe.encode(texts)
+    assert two.target.encode(texts) == unigram.encode(texts)
+
+
+@pytest.mark.parametrize(("characters", "size"), [(0, 1000), (62_500, 1000), (4_000_000, 8000), (10**12, 32_000)])
+def test_the_vocabulary_grows_with_the_root_of_the_corpus(characters: int, size: int) -> None:
+    assert choose_vocab_size(characters) == size
