@@ -1,0 +1,1 @@
+"""Search for the best output, over a step function that knows the model."""

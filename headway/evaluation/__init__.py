@@ -1,0 +1,1 @@
+"""How good translations are: strings in, numbers out, without torch."""
