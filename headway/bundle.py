@@ -1,0 +1,152 @@
+"""A model is a directory, the bundle: `headway.json`, `weights.safetensors`, `tokenizer/`, `README.md`.
+
+Whatever the model needs to turn raw text into raw text is in it. Nothing is pickled; every file's SHA-256 is in
+`headway.json` and checked on load. Reading a bundle's facts and tokenizers does not import torch.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field, ValidationError
+
+from headway import __version__
+from headway.atomic import new_directory
+from headway.config import Architecture, DecodingSettings, Section
+from headway.errors import BundleError
+from headway.text.tokenizer import Tokenizers
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+FORMAT = 1
+MANIFEST, WEIGHTS, TOKENIZER, CARD = "headway.json", "weights.safetensors", "tokenizer", "README.md"
+
+
+class Provenance(Section):
+    """Where a model comes from: enough to make it again, and to know how good it was found to be."""
+
+    step: int = 0
+    settings: dict[str, Any] = Field(default_factory=dict)
+    data: dict[str, str] = Field(default_factory=dict, description="SHA-256 of each corpus file")
+    metrics: dict[str, float] = Field(default_factory=dict)
+
+
+class Manifest(Section):
+    format: int = FORMAT
+    version: str = __version__
+    model: Literal["transformer"] = "transformer"
+    architecture: Architecture
+    source_language: str
+    target_language: str
+    decoding: DecodingSettings = DecodingSettings()
+    provenance: Provenance = Provenance()
+    files: dict[str, str] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Bundle:
+    directory: Path
+    manifest: Manifest
+    tokenizers: Tokenizers
+
+    def weights(self) -> dict[str, "Tensor"]:
+        from safetensors.torch import load_file
+
+        return load_file(self.directory / WEIGHTS)
+
+    def tokenizer_sums(self) -> dict[str, str]:
+        """SHA-256 of each tokenizer file: the same sums, the same vocabulary."""
+        return {name: digest for name, digest in self.manifest.files.items() if name.startswith(f"{TOKENIZER}/")}
+
+
+def write_bundle(directory: Path, manifest: Manifest, weights: Mapping[str, "Tensor"], tokenizers: Tokenizers) -> None:
+    """Write a whole bundle, in place of one that may stand there."""
+    from safetensors.torch import save
+
+    with new_directory(directory) as new:
+        (new / WEIGHTS).write_bytes(save({name: tensor.detach().contiguous() for name, tensor in weights.items()}))
+        (new / TOKENIZER).mkdir()
+        tokenizers.save(new / TOKENIZER)
+        (new / CARD).write_text(model_card(manifest), encoding="utf-8")
+        files = {path.relative_to(new).as_posix(): _sha256(path) for path in sorted(new.rglob("*")) if path.is_file()}
+        manifest = manifest.model_copy(update={"files": files})
+        (new / MANIFEST).write_text(json.dumps(manifest.model_dump(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_bundle(directory: Path) -> Bundle:
+    """Check a bundle's files against their sums, all of them before any is used."""
+    manifest = _read_manifest(directory)
+    wrong = []
+    for name, sum_written in manifest.files.items():
+        path = directory / name
+        if not path.is_file():
+            wrong.append(f"{name} is missing")
+        elif _sha256(path) != sum_written:
+            wrong.append(f"{name} is not as it was written (changed or truncated)")
+    if wrong:
+        raise BundleError(
+            f"The model in {directory} is damaged: {'; '.join(wrong)}.",
+            "Copy it again from where it came from, or train it again.",
+        )
+    return Bundle(directory, manifest, Tokenizers.load(directory / TOKENIZER))
+
+
+def _read_manifest(directory: Path) -> Manifest:
+    if not directory.exists():
+        raise BundleError(f"There is no model {directory}.", "A model is a directory such as runs/en-de/best.")
+    path = directory / MANIFEST
+    if not path.is_file():
+        inside = [name for name in ("best", "last") if (directory / name / MANIFEST).is_file()]
+        hint = f"It is a run; its models are {' and '.join(str(directory / name) for name in inside)}." if inside else ""
+        raise BundleError(
+            f"{directory} is no model: it has no {MANIFEST}.", hint or "A model is a directory such as runs/en-de/best."
+        )
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        written = int(content["format"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise BundleError(f"{path} cannot be read: {error}.", "The file is damaged; copy the model again.") from None
+    if written > FORMAT:
+        raise BundleError(
+            f"{directory} has format {written}; this Headway ({__version__}) reads up to {FORMAT}.",
+            f"It was written by Headway {content.get('version', '?')}: upgrade to that or a later one.",
+        )
+    try:
+        return Manifest.model_validate(content)
+    except ValidationError as error:
+        places = ", ".join(".".join(map(str, problem["loc"])) for problem in error.errors())
+        raise BundleError(
+            f"{path} is not as Headway writes it: {places}.", "The file is damaged; copy the model again."
+        ) from None
+
+
+def model_card(manifest: Manifest) -> str:
+    """What a person wants to know who finds the directory."""
+    a, p = manifest.architecture, manifest.provenance
+    figures = "\n".join(f"| {name} | {value:.4g} |" for name, value in p.metrics.items()) or "| none | |"
+    sources = "\n".join(f"- `{name}` (SHA-256 {digest[:16]}…)" for name, digest in p.data.items()) or "- not recorded"
+    return f"""# {manifest.source_language} → {manifest.target_language}
+
+A Transformer translator made with Headway {manifest.version}: {a.n_layers}+{a.n_decoder_layers} layers, d_model {a.d_model},
+d_ff {a.d_ff}, {a.n_heads} heads, {a.source_vocab:,} source and {a.target_vocab:,} target pieces, {p.step:,} updates.
+
+    headway translate DIRECTORY < text.{manifest.source_language}
+
+| figure | value |
+|---|---|
+{figures}
+
+Trained on:
+{sources}
+
+It knows only what stood in that text; have its translations read before you rely on them.
+"""
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

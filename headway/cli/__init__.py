@@ -1,0 +1,67 @@
+"""The command line: verbs, each in a module of its own that is imported only when it is asked for."""
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import typer
+
+from headway import __version__
+from headway.errors import HeadwayError
+
+VERBS = {
+    "demo": "Train a small model on a made-up task and translate with it.",
+    "train": "Train a translator from parallel text.",
+    "translate": "Translate lines of text.",
+    "evaluate": "Score translations: BLEU, chrF, TER.",
+    "encode": "Write the encoder's view of sentences, for search and classifiers.",
+    "average": "Average the weights of several checkpoints or models.",
+}
+
+
+def main() -> None:
+    debug = "--debug" in sys.argv
+    arguments = [word for word in sys.argv[1:] if word != "--debug"]
+    try:
+        build_app(next((word for word in arguments if word in VERBS), None))(arguments, prog_name="headway")
+    except HeadwayError as error:
+        if debug:
+            raise
+        print(f"headway: {error.problem}", *([error.remedy] if error.remedy else []), sep="\n", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        if debug:
+            raise
+        print("headway: interrupted.", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:  # whoever read our output has seen enough
+        sys.stderr.close()
+        sys.exit(0)
+
+
+def build_app(verb: str | None) -> typer.Typer:
+    """The application, with the function of the verb that is asked for; the others show only their line in the help."""
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True, rich_markup_mode="rich")
+    app.callback(epilog="Begin with: headway train --train data/train --from en --to de --out runs/en-de")(_headway)
+    for name, summary in VERBS.items():
+        if name == verb:
+            module = import_module(f"headway.cli.{name}")
+            app.command(name, help=f"{summary}\n\n{module.__doc__}", **getattr(module, "COMMAND", {}))(module.run)
+        else:
+            app.command(name, help=summary)(_placeholder(name))
+    return app
+
+
+def _headway(
+    version: bool = typer.Option(False, "--version", help="Print the version."),
+    debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error."),
+) -> None:
+    """Turn the bilingual text that you have into a translator that you own."""
+    if version:
+        print(f"headway {__version__}")
+        raise typer.Exit
+
+
+def _placeholder(name: str) -> Callable[[], Any]:
+    return lambda: import_module(f"headway.cli.{name}").run()

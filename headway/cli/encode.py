@@ -1,0 +1,40 @@
+"""For example:
+
+    headway encode runs/en-de/best sentences.en --output vectors.npy
+
+writes one row of d_model numbers a line: the mean over the line's pieces. With --tokens there is a row for each piece and one
+for each line's end, and vectors.lengths.npy tells how many rows each line has.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def run(
+    model: Annotated[Path, typer.Argument(help="directory of the model")],
+    files: Annotated[list[Path] | None, typer.Argument(help="files of sentences; standard input if none")] = None,
+    out: Annotated[Path, typer.Option("--output", "-o", help="the .npy file to write")] = Path("vectors.npy"),
+    tokens: Annotated[bool, typer.Option("--tokens", help="a row for each piece instead of one for each line")] = False,
+) -> None:
+    import io
+
+    import numpy as np
+
+    from headway import load
+    from headway.atomic import write_file
+    from headway.cli.translate import read_input
+
+    def write(path: Path, array: np.ndarray) -> None:
+        buffer = io.BytesIO()
+        np.save(buffer, array, allow_pickle=False)
+        write_file(path, buffer.getvalue())
+
+    rows = load(model).encode(list(read_input(files or [])), pool=not tokens)
+    array = (np.concatenate if tokens else np.stack)(rows)
+    write(out, array)
+    if tokens:
+        write(out.with_suffix(".lengths.npy"), np.array([len(states) for states in rows]))
+    print(f"{out}: {array.shape[0]:,} rows of {array.shape[1]}", file=sys.stderr)

@@ -1,0 +1,1 @@
+"""What computes translations: pieces in, pieces out."""

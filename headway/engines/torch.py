@@ -1,0 +1,57 @@
+"""The reference engine: torch, one batch at a time. B batch, S source, V vocabulary."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headway.decoding.search import Hypothesis, beam_search, greedy_search
+from headway.models.transformer import Transformer
+from headway.nn.cache import DecoderCache
+from headway.text.tokenizer import Tokenizer
+
+
+class TorchEngine:
+    """A model and what it must know of the target's vocabulary."""
+
+    def __init__(self, model: Transformer, target: Tokenizer) -> None:
+        self.model = model
+        self.bos, self.eos = target.bos, target.eos
+        self.never = [target.pad, target.bos, target.unk]
+
+    @torch.inference_mode()
+    def translate(
+        self, sources: Sequence[Sequence[int]], *, beam: int, nbest: int = 1, length_penalty: float, limits: Sequence[int]
+    ) -> list[list[Hypothesis]]:
+        """The best hypotheses of each source (its pieces, without an end), best first; each at most `limits` pieces long."""
+        self.model.eval()
+        cache = self.model.start(self._pad(sources))
+        limit = torch.tensor(limits)
+        if beam == 1:
+            best = greedy_search(self.step, cache, bos=self.bos, eos=self.eos, limits=limit, alpha=length_penalty)
+            return [[hypothesis] for hypothesis in best]
+        return beam_search(
+            self.step, cache, bos=self.bos, eos=self.eos, limits=limit, beam=beam, nbest=nbest, alpha=length_penalty
+        )
+
+    def step(self, tokens: Tensor, cache: DecoderCache) -> tuple[Tensor, DecoderCache]:
+        """Log-probabilities of what follows the tokens [B]: [B, V]."""
+        x, cache = self.model.decode(tokens[:, None], cache)
+        logits = self.model.output.logits(x[:, 0])
+        logits[:, self.never] = -torch.inf
+        return logits.log_softmax(dim=-1), cache
+
+    @torch.inference_mode()
+    def encode(self, sources: Sequence[Sequence[int]]) -> list[np.ndarray]:
+        """The encoder's output of each source, one row a piece and a last one for its end: [S, d_model]."""
+        self.model.eval()
+        memory, _ = self.model.encode(self._pad(sources))
+        return [rows[: len(source) + 1].numpy() for rows, source in zip(memory, sources, strict=True)]
+
+    def _pad(self, sources: Sequence[Sequence[int]]) -> Tensor:
+        length = max(map(len, sources)) + 1
+        padded = torch.full((len(sources), length), self.model.pad)
+        for row, source in zip(padded, sources, strict=True):
+            row[: len(source) + 1] = torch.tensor([*source, self.eos])
+        return padded

@@ -1,0 +1,82 @@
+"""What a run takes when the user does not say: every default that depends on the corpus, in one place.
+
+Each choice follows from few facts: pairs, target tokens of an epoch, updates of an epoch.
+"""
+
+import math
+from dataclasses import dataclass
+
+from headway.config import ModelSettings, Settings, TrainingSettings
+from headway.models.presets import PRESETS
+
+VALIDATIONS = 25  # of a run, unless they would take too much of its time
+PASS_TOKENS = 4096  # target tokens computed at once: more do not make a processor faster, and take memory
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A run's length in updates, with what follows from it."""
+
+    total: int
+    warmup: int
+    valid_every: int
+    checkpoint_every: int
+
+
+def choose_model(settings: ModelSettings, pairs: int) -> ModelSettings:
+    """A size that the corpus can fill, and the dropout that goes with it: what is small for the model is learned by heart."""
+    preset = settings.preset or ("tiny" if pairs < 100_000 else "small" if pairs < 1_000_000 else "base")
+    dropout = PRESETS[preset].dropout if settings.dropout is None else settings.dropout
+    return settings.model_copy(update={"preset": preset, "dropout": dropout})
+
+
+def choose_training(settings: TrainingSettings, *, d_model: int, target_tokens: int) -> TrainingSettings:
+    """Batch and rate. Wider models take larger batches and smaller steps: at d_model 512 close to the paper's peak, 7e-4."""
+    batch_tokens = settings.batch_tokens or min(max(4096, 32 * d_model), max(256, target_tokens // 20))
+    return settings.model_copy(
+        update={
+            "batch_tokens": batch_tokens,
+            "accumulate": settings.accumulate or math.ceil(batch_tokens / PASS_TOKENS),
+            "learning_rate": settings.learning_rate or (None if settings.schedule == "paper" else 0.384 / d_model),
+        }
+    )
+
+
+def default_tokens(target_tokens: int) -> int:
+    """Target tokens to train on when no budget is given: 50 epochs of a small corpus, fewer of a large one."""
+    full = 400_000
+    return round(50 * min(target_tokens, full) * math.sqrt(max(1.0, target_tokens / full)))
+
+
+def choose_budget(settings: TrainingSettings, total: int, updates_per_epoch: int, validations: int = VALIDATIONS) -> Budget:
+    """A warm-up of at most a fifth; some validations, but at most four an epoch."""
+    warmup = settings.warmup if settings.warmup is not None else min(default_warmup(settings), total // 5)
+    valid_every = settings.valid_every or max(1, min(total, max(math.ceil(total / validations), updates_per_epoch // 4)))
+    return Budget(total, warmup, valid_every, settings.checkpoint_every or valid_every)
+
+
+def default_warmup(settings: TrainingSettings) -> int:
+    """Updates of warm-up in a long run: the paper's 4,000 with its schedule, less with a budget that is known."""
+    if settings.schedule == "paper":
+        return 4000
+    return 600 if (settings.batch_tokens or 0) <= 4096 else 2000
+
+
+def total_updates(settings: TrainingSettings, *, target_tokens: int, updates_per_epoch: int) -> int | None:
+    """The smallest of the budgets that are known before the start; None if there are only minutes."""
+    known = []
+    if settings.max_steps is not None:
+        known.append(settings.max_steps)
+    if settings.max_epochs is not None:
+        known.append(max(1, round(settings.max_epochs * updates_per_epoch)))
+    if not known and settings.max_minutes is None:
+        known.append(max(1, round(updates_per_epoch * default_tokens(target_tokens) / max(1, target_tokens))))
+    return min(known, default=None)
+
+
+def resolve(settings: Settings, *, pairs: int, target_tokens: int) -> Settings:
+    """The settings of a run with every choice made that the corpus decides."""
+    model = choose_model(settings.model, pairs)
+    d_model = model.d_model or PRESETS[model.preset or "tiny"].d_model
+    training = choose_training(settings.training, d_model=d_model, target_tokens=target_tokens)
+    return settings.model_copy(update={"model": model, "training": training})

@@ -1,0 +1,225 @@
+"""The training loop: updates, validations, checkpoints, until the budget is spent or nothing gets better."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from headway.config import Settings
+from headway.data.batching import Batch, collate, epoch_batches
+from headway.data.prepare import Prepared
+from headway.errors import Interrupted, TrainingError
+from headway.models.transformer import Transformer
+from headway.progress import Display
+from headway.training.choices import VALIDATIONS, choose_budget, default_warmup, total_updates
+from headway.training.interruption import Interruption
+from headway.training.log import MetricsLog
+from headway.training.loss import batch_loss
+from headway.training.optimizer import learning_rate
+from headway.training.state import State, list_checkpoints, save_checkpoint
+from headway.training.validation import Validation, Validator
+
+REPORT_EVERY = 10  # updates
+VALIDATION_SHARE = 0.1  # of the time, at most
+
+
+@dataclass
+class Trainer:
+    """A run in memory. `keep` writes the model as a bundle of the given name: best or last."""
+
+    settings: Settings  # resolved
+    prepared: Prepared
+    model: Transformer
+    optimizer: torch.optim.Adam
+    state: State
+    validator: Validator
+    directory: Path
+    display: Display
+    keep: Callable[[str, Validation | None], None]
+    _bleu: float | None = None
+    _losses: list[tuple[float, int]] = field(default_factory=list)  # (sum, tokens) of each update since the last report
+
+    def run(self) -> None:
+        self._log = MetricsLog(self.directory / "metrics.jsonl")
+        self._log.rewind(self.state.step)
+        self._start = time.monotonic() - self.state.seconds
+        self._first_step, self._session = self.state.step, time.monotonic()
+        self._reported = self._session
+        with Interruption() as interruption:
+            while not self._done():
+                updates = self._updates_of_epoch()
+                for passes in updates[self.state.place :]:
+                    self._update(passes)
+                    if self.state.budget is None:
+                        self._measure_budget(len(updates))
+                    self._after_update()
+                    if interruption.asked:
+                        self._save()
+                        raise Interrupted(f"Stopped at update {self.state.step:,}; everything is saved in {self.directory}.")
+                    if self._done():
+                        return
+                self.state.epoch, self.state.place = self.state.epoch + 1, 0
+
+    def _updates_of_epoch(self) -> list[list[np.ndarray]]:
+        """The epoch's order, the same every time; with subword sampling, of other cuts of the same text."""
+        training, state = self.settings.training, self.state
+        assert training.batch_tokens and training.accumulate
+        store = self._store = self.prepared.store_of_epoch(state.epoch)
+        updates = epoch_batches(
+            store.source_lengths,
+            store.target_lengths,
+            store.segments,
+            batch_tokens=training.batch_tokens,
+            accumulate=training.accumulate,
+            seed=training.seed,
+            epoch=state.epoch,
+        )
+        if state.budget is None and training.max_minutes is None:
+            total = total_updates(training, target_tokens=self.prepared.target_tokens, updates_per_epoch=len(updates))
+            assert total is not None
+            state.budget = choose_budget(training, total, len(updates))
+        return updates
+
+    def _update(self, passes: list[np.ndarray]) -> None:
+        """One step of Adam on the mean loss over all target tokens of all passes."""
+        state, training = self.state, self.settings.training
+        torch.manual_seed(_seed(training.seed, state.step))  # so dropout depends on the step alone
+        self.model.train()
+        self.optimizer.zero_grad()
+        batches = [self._collate(indices) for indices in passes]
+        tokens = sum(batch.target_tokens for batch in batches)
+        total = 0.0
+        for batch in batches:
+            loss = batch_loss(self.model, batch, training.label_smoothing)
+            (loss / tokens).backward()
+            total += float(loss.detach())
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), training.clip or math.inf)
+        if not (math.isfinite(total) and torch.isfinite(norm)):
+            raise self._diverged(total / tokens)
+        rate = self._rate(state.step + 1)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.optimizer.step()
+        state.step, state.place, state.tokens = state.step + 1, state.place + 1, state.tokens + tokens
+        state.seconds = time.monotonic() - self._start
+        self._losses.append((total, tokens))
+
+    def _collate(self, indices: np.ndarray) -> Batch:
+        store, target = self._store, self.prepared.tokenizers.target
+        sources, targets = [store.source(i) for i in indices], [store.target(i) for i in indices]
+        return collate(sources, targets, pad=target.pad, bos=target.bos, eos=target.eos)
+
+    def _after_update(self) -> None:
+        """Report, validate and save where it is due."""
+        state, budget = self.state, self.state.budget
+        total = budget.total if budget else None
+        last = state.step == total
+        validating = budget is not None and (last or state.step % budget.valid_every == 0)
+        if last or validating or state.step % REPORT_EVERY == 0:
+            record = self._report()
+            if validating:
+                record |= self._validate()
+            self._log.write(record)
+        if budget and (last or state.step % budget.checkpoint_every == 0 or (validating and self._done())):
+            self._save()
+
+    def _report(self) -> dict[str, Any]:
+        state, now = self.state, time.monotonic()
+        tokens = sum(count for _, count in self._losses)
+        loss = sum(total for total, _ in self._losses) / tokens
+        speed = tokens / (now - self._reported)
+        self._losses, self._reported = [], now
+        bleu = "" if self._bleu is None else f"BLEU {self._bleu:.1f}  "
+        total = state.budget.total if state.budget else None
+        self.display.update("Training", state.step, total, f"loss {loss:.2f}  {bleu}{speed:,.0f} tokens/s")
+        return {
+            "step": state.step,
+            "epoch": state.epoch,
+            "loss": round(loss, 4),
+            "learning_rate": self._rate(state.step),
+            "tokens": state.tokens,
+            "tokens_per_second": round(speed, 1),
+            "seconds": round(state.seconds, 2),
+        }
+
+    def _validate(self) -> dict[str, Any]:
+        state, metric = self.state, self.settings.training.metric
+        found = self.validator.validate(self.model)
+        value = found.value(metric)
+        better = state.best is None or value > state.best
+        if better:
+            state.best, state.best_step, state.stale = value, state.step, 0
+            self.keep("best", found)
+        else:
+            state.stale += 1
+        self._bleu = found.bleu
+        self.display.say(
+            f"update {state.step:>6,}  validation: loss {found.loss:.3f}, perplexity {found.perplexity:.2f}, "
+            f"BLEU {found.bleu:.1f}{', best so far' if better else ''}"
+        )
+        state.seconds = time.monotonic() - self._start
+        self._reported = time.monotonic()
+        return {"valid_loss": round(found.loss, 4), "valid_bleu": round(found.bleu, 2), "valid_chrf": round(found.chrf, 2)}
+
+    def _save(self) -> None:
+        training = self.settings.training
+        keep = max(training.keep_checkpoints, training.average)
+        save_checkpoint(self.directory / "checkpoints", self.state, self.model, self.optimizer, keep)
+        self.keep("last", None)
+
+    def _done(self) -> bool:
+        """The budget is spent, or the patience."""
+        budget, patience = self.state.budget, self.settings.training.patience
+        return (budget is not None and self.state.step >= budget.total) or (0 < patience <= self.state.stale)
+
+    def _measure_budget(self, updates_per_epoch: int) -> None:
+        """Turn minutes into updates, once: after a start long enough to know what an update and a validation take here."""
+        training, state = self.settings.training, self.state
+        allowed = 60 * (training.max_minutes or math.inf)
+        steps = state.step - self._first_step
+        seconds = time.monotonic() - self._session
+        if not (steps >= 20 and seconds >= min(60.0, 0.03 * allowed)) and seconds < 0.2 * allowed:
+            return
+        update = seconds / steps
+        validation = self.validator.measure(self.model)
+        self._reported = time.monotonic()
+        left = max(0.0, allowed - (time.monotonic() - self._start))
+        if training.valid_every:
+            more = left / (update + validation / training.valid_every)
+            validations = max(1, round((state.step + more) / training.valid_every))
+        else:
+            validations = int(min(VALIDATIONS, max(1.0, VALIDATION_SHARE * left / validation)))
+            more = (left - validations * validation) / update
+        total = state.step + max(1, round(more))
+        known = total_updates(training, target_tokens=self.prepared.target_tokens, updates_per_epoch=updates_per_epoch)
+        state.budget = choose_budget(training, min(total, known or total), updates_per_epoch, validations)
+        self.display.say(
+            f"{training.max_minutes:g} minutes are {state.budget.total:,} updates here: "
+            f"{update:.2f} s each, {validation:.1f} s a validation every {state.budget.valid_every:,}."
+        )
+
+    def _rate(self, step: int) -> float:
+        training, budget = self.settings.training, self.state.budget
+        warmup = budget.warmup if budget else default_warmup(training)
+        total = budget.total if budget else 10**9
+        return learning_rate(training, step, d_model=self.model.architecture.d_model, warmup=warmup, total=total)
+
+    def _diverged(self, loss: float) -> TrainingError:
+        step, saved = self.state.step + 1, list_checkpoints(self.directory / "checkpoints")
+        kept = f"The state of update {int(saved[-1].name[5:]):,} is kept in {saved[-1]}." if saved else "Nothing was saved yet."
+        return TrainingError(
+            f"The loss is {loss} at update {step:,} (learning rate {self._rate(step):.2g}). {kept}",
+            "Likely reasons: a learning rate that is too high, a warm-up that is too short, no clipping (--clip 0). "
+            "Start again in a new --out with half the --learning-rate or twice the --warmup.",
+        )
+
+
+def _seed(*parts: int) -> int:
+    """A seed that depends on all parts and looks like no neighbour's."""
+    return int(np.random.SeedSequence(parts).generate_state(1, np.uint64)[0] >> np.uint64(1))

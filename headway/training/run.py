@@ -1,0 +1,275 @@
+"""A run, from settings to a tested bundle: prepare, begin or go on, train, average, test."""
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+from filelock import FileLock, Timeout
+
+from headway.atomic import write_file
+from headway.bundle import Manifest, Provenance, read_bundle, write_bundle
+from headway.config import Settings, build_settings, merge, read_yaml
+from headway.data.prepare import Prepared, prepare, why_rebuild
+from headway.errors import HeadwayError, RequestError
+from headway.evaluation.metrics import Scores, score
+from headway.models.presets import build_architecture
+from headway.models.transformer import build, count_parameters
+from headway.models.weights import average_weights, get_weights, set_weights
+from headway.progress import Display
+from headway.reports.curves import draw_learning_curve
+from headway.training.choices import resolve
+from headway.training.loop import Trainer
+from headway.training.optimizer import build_adam
+from headway.training.state import State, list_checkpoints, load_checkpoint, load_weights
+from headway.training.validation import Validation, Validator
+from headway.translator import load
+
+BUDGET = {"max_steps", "max_epochs", "max_minutes", "patience"}  # may change when a run goes on
+LATER = {"warmup", "valid_every", "checkpoint_every"}  # follow from the budget
+OWN_FILES = {
+    "config.yaml",
+    "data",
+    "run.lock",
+    "run.owner",
+    "metrics.jsonl",
+    "checkpoints",
+    "best",
+    "last",
+    "test.txt",
+    "curves.png",
+}
+SAMPLES = 5  # translations shown at the end
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    directory: Path
+    model: Path  # the best bundle
+    steps: int
+    test: Scores
+
+
+def train(
+    out: str | Path, *, config: str | Path | None = None, display: Display | None = None, **sections: Any
+) -> TrainingResult:
+    """Train a translator: `headway.train("runs/en-de", data={"train": ["data/train"], "from": "en", "to": "de"})`.
+
+    The sections are those of the settings file (model, tokenizer, data, training, decoding), each a dictionary; they win over
+    the file. Calling it again with the same settings goes on where the run stood.
+    """
+    content = read_yaml(Path(config)) if config else {}
+    overrides = {(section, name): value for section, values in sections.items() for name, value in values.items()}
+    with display or Display() as shown:
+        return run_training(build_settings(merge(content, overrides)), Path(out), shown)
+
+
+def run_training(settings: Settings, out: Path, display: Display) -> TrainingResult:
+    _check_request(settings)
+    if settings.training.threads:
+        torch.set_num_threads(settings.training.threads)
+    _check_directory(out)
+    with _lock(out):
+        checkpoints = list_checkpoints(out / "checkpoints")
+        if checkpoints:
+            _refuse_other_data(settings, out)
+        prepared = prepare(settings, out / "data", display.update)
+        display.close()
+        for line in prepared.summary():
+            display.say(line)
+        settings = resolve(settings, pairs=len(prepared.train), target_tokens=prepared.target_tokens)
+        new_budget = checkpoints and _compare_with_stored(settings, out)
+        trainer = _build_trainer(settings, prepared, out, display)
+        if checkpoints:
+            trainer.state = load_checkpoint(checkpoints[-1], trainer.model, trainer.optimizer)
+            if new_budget:
+                trainer.state.budget, trainer.state.stale = None, 0
+            display.say(f"Going on from update {trainer.state.step:,}, where {checkpoints[-1]} was saved.")
+        write_file(out / "config.yaml", settings.to_yaml())
+        trainer.run()
+        _write_budget(settings, trainer.state, out)
+        display.close()
+        return _finish(trainer)
+
+
+def _check_request(settings: Settings) -> None:
+    missing = [
+        option
+        for option, value in (
+            ("--train", settings.data.train),
+            ("--from", settings.data.source_language),
+            ("--to", settings.data.target_language),
+        )
+        if not value
+    ]
+    if missing:
+        raise RequestError(
+            f"Not given: {', '.join(missing)}.", "As in: headway train --train data/train --from en --to de --out runs/en-de"
+        )
+
+
+def _check_directory(out: Path) -> None:
+    if out.exists() and not out.is_dir():
+        raise RequestError(f"{out} is a file.", "Give --out a directory.")
+    other = (
+        sorted(path.name for path in out.iterdir() if path.name not in OWN_FILES and not path.name.startswith("."))
+        if out.exists()
+        else []
+    )
+    if other:
+        raise RequestError(f"{out} holds something that is no run: {', '.join(other[:5])}.", "Give --out a new directory.")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise HeadwayError(
+            f"{out} cannot be made: {error.strerror}.", "Give --out a directory that you may write to."
+        ) from None
+
+
+@contextmanager
+def _lock(out: Path) -> Iterator[None]:
+    """Two runs at once in one directory are refused; the lock goes with the process that holds it."""
+    owner = out / "run.owner"
+    try:
+        with FileLock(out / "run.lock", timeout=0):
+            now = datetime.now().strftime("%Y-%m-%d %H:%M:%S")
+            write_file(owner, f"process {os.getpid()} on {socket.gethostname()}, since {now}")
+            try:
+                yield
+            finally:
+                owner.unlink(missing_ok=True)
+    except Timeout:
+        whose = owner.read_text() if owner.exists() else "another process"
+        raise RequestError(
+            f"A run is in progress in {out}: {whose}.", "Wait for it or stop it, or give another --out."
+        ) from None
+
+
+def _refuse_other_data(settings: Settings, out: Path) -> None:
+    reasons = why_rebuild(settings, out / "data")
+    if reasons:
+        raise RequestError(
+            f"{out} holds a run on other data: {'; '.join(reasons)}.", f"Give a new --out, or delete {out} to start anew."
+        )
+
+
+def _compare_with_stored(settings: Settings, out: Path) -> bool:
+    """Refuse settings that differ from those of the run that stands here. True: they do not, but the budget is another."""
+    stored = build_settings(read_yaml(out / "config.yaml"))
+    differing, new_budget = [], False
+    for section in Settings.model_fields:
+        old, new = (vars(getattr(which, section)) for which in (stored, settings))
+        for name, value in new.items():
+            if value == old[name] or (name in LATER and value is None):
+                continue
+            if section == "training" and name in BUDGET:
+                new_budget = True
+            else:
+                differing.append(f"{section}.{name} was {old[name]!r}, now {value!r}")
+    if differing:
+        raise RequestError(
+            f"{out} holds another run: {'; '.join(differing)}.",
+            f"To go on with it, leave its settings as they were; to start anew, give a new --out or delete {out}.",
+        )
+    return new_budget
+
+
+def _write_budget(settings: Settings, state: State, out: Path) -> None:
+    """Complete `config.yaml` with what followed from the budget."""
+    if state.budget:
+        chosen = {name: getattr(state.budget, name) for name in LATER}
+        training = settings.training.model_copy(update=chosen)
+        write_file(out / "config.yaml", settings.model_copy(update={"training": training}).to_yaml())
+
+
+def _build_trainer(settings: Settings, prepared: Prepared, out: Path, display: Display) -> Trainer:
+    tokenizers = prepared.tokenizers
+    architecture = build_architecture(
+        settings.model, source_vocab=tokenizers.source.size, target_vocab=tokenizers.target.size, shared=tokenizers.shared
+    )
+    model = build(architecture, pad=tokenizers.source.pad, seed=settings.training.seed)
+    display.say(
+        f"Model {settings.model.preset}: {architecture.n_layers}+{architecture.n_decoder_layers} layers, "
+        f"d_model {architecture.d_model}, {architecture.n_heads} heads, {count_parameters(model):,} parameters; "
+        f"{settings.training.batch_tokens:,} target tokens an update, dropout {architecture.dropout:g}."
+    )
+    manifest = Manifest(
+        architecture=architecture,
+        source_language=settings.data.source_language,
+        target_language=settings.data.target_language,
+        decoding=settings.decoding,
+        provenance=Provenance(settings=settings.model_dump(by_alias=True), data=prepared.fingerprints),
+    )
+
+    def keep(name: str, found: Validation | None) -> None:
+        metrics = {f"valid_{key}": value for key, value in vars(found).items()} if found else {}
+        provenance = manifest.provenance.model_copy(update={"step": trainer.state.step, "metrics": metrics})
+        write_bundle(out / name, manifest.model_copy(update={"provenance": provenance}), get_weights(model), tokenizers)
+
+    trainer = Trainer(
+        settings=settings,
+        prepared=prepared,
+        model=model,
+        optimizer=build_adam(model.parameters()),
+        state=State(),
+        validator=Validator(prepared.valid, tokenizers, settings.training, settings.decoding.max_extra),
+        directory=out,
+        display=display,
+        keep=keep,
+    )
+    return trainer
+
+
+def _finish(trainer: Trainer) -> TrainingResult:
+    """Average, choose the best by validation, and only then look at the test part."""
+    out, display, settings = trainer.directory, trainer.display, trainer.settings
+    checkpoints = list_checkpoints(out / "checkpoints")[-settings.training.average :]
+    if len(checkpoints) > 1:
+        set_weights(trainer.model, average_weights([load_weights(path) for path in checkpoints]))
+        found = trainer.validator.validate(trainer.model)
+        value = found.value(settings.training.metric)
+        better = trainer.state.best is None or value > trainer.state.best
+        told = f"validation BLEU {found.bleu:.1f}{', best so far' if better else ''}"
+        display.say(f"Average of the last {len(checkpoints)} checkpoints: {told}")
+        if better:
+            trainer.keep("best", found)
+    scores = _test(trainer.prepared.test, out, settings, display)
+    try:
+        draw_learning_curve(out / "metrics.jsonl", out / "curves.png")
+    except HeadwayError as error:
+        display.say(f"No learning curve: {error}")
+    return TrainingResult(out, out / "best", trainer.state.step, scores)
+
+
+def _test(pairs: list[tuple[str, str]], out: Path, settings: Settings, display: Display) -> Scores:
+    """Translate the test part with the best bundle as a user would, score it, and keep both readable."""
+    sources, references = [source for source, _ in pairs], [target for _, target in pairs]
+
+    def show(done: int, total: int) -> None:
+        display.update("Testing", done, total)
+
+    found = load(out / "best").translate(sources, on_progress=show)
+    display.close()
+    texts = [translation.text for translation in found]
+    scores = score(texts, [references])
+    lines = [f"{name} {value.score:.2f}  {value.signature}" for name, value in scores.named()]
+    for source, reference, text in zip(sources, references, texts, strict=True):
+        lines += ["", f"source       {source}", f"reference    {reference}", f"translation  {text}"]
+    write_file(out / "test.txt", "\n".join(lines) + "\n")
+
+    bundle = read_bundle(out / "best")
+    metrics = bundle.manifest.provenance.metrics | {f"test_{name.lower()}": value.score for name, value in scores.named()}
+    provenance = bundle.manifest.provenance.model_copy(update={"metrics": metrics})
+    write_bundle(
+        out / "best", bundle.manifest.model_copy(update={"provenance": provenance}), bundle.weights(), bundle.tokenizers
+    )
+
+    for source, reference, text in list(zip(sources, references, texts, strict=True))[:SAMPLES]:
+        display.say(f"\n  {source}\n  = {text}\n  ({reference})")
+    display.say(f"\nTest part, {len(pairs):,} sentences: BLEU {scores.bleu.score:.1f}, chrF {scores.chrf.score:.1f}.")
+    return scores

@@ -1,0 +1,90 @@
+"""How good a model is on held-out pairs: loss and perplexity of the references, BLEU and chrF of real translations."""
+
+import math
+import time
+from dataclasses import dataclass
+
+import torch
+
+from headway.config import TrainingSettings
+from headway.data.batching import collate
+from headway.engines.torch import TorchEngine
+from headway.evaluation.metrics import bleu, chrf
+from headway.models.transformer import Transformer
+from headway.text.tokenizer import Tokenizers
+from headway.training.loss import batch_loss
+from headway.translator import batches_by_length
+
+PASS_TOKENS = 4096
+
+
+@dataclass(frozen=True)
+class Validation:
+    loss: float  # natural logarithm, per target token, without smoothing
+    bleu: float
+    chrf: float
+
+    @property
+    def perplexity(self) -> float:
+        return math.exp(min(self.loss, 700.0))
+
+    def value(self, metric: str) -> float:
+        """The named metric, larger is better."""
+        return -self.loss if metric == "loss" else float(getattr(self, metric))
+
+
+class Validator:
+    """The validation part, tokenised and batched once."""
+
+    def __init__(
+        self, pairs: list[tuple[str, str]], tokenizers: Tokenizers, settings: TrainingSettings, max_extra: int
+    ) -> None:
+        self._tokenizers, self._max_extra = tokenizers, max_extra
+        self._sources = tokenizers.source.encode([source for source, _ in pairs])
+        self._targets = tokenizers.target.encode([target for _, target in pairs])
+        self._references = [target for _, target in pairs[: settings.valid_sentences]]
+        lengths = [max(len(source), len(target)) for source, target in zip(self._sources, self._targets, strict=True)]
+        marks = tokenizers.target
+        self._batches = [
+            collate(
+                [self._sources[row] for row in rows],
+                [self._targets[row] for row in rows],
+                pad=marks.pad,
+                bos=marks.bos,
+                eos=marks.eos,
+            )
+            for rows in batches_by_length(lengths, PASS_TOKENS)
+        ]
+
+    def validate(self, model: Transformer) -> Validation:
+        translations = self.translate(model, [len(source) + self._max_extra for source in self._sources])
+        return Validation(self.loss(model), bleu(translations, [self._references]), chrf(translations, [self._references]))
+
+    def measure(self, model: Transformer) -> float:
+        """Seconds that a validation of a trained model takes: an untrained one does not know when to stop, so its
+        translations are as long as the references.
+        """
+        start = time.monotonic()
+        self.loss(model)
+        self.translate(model, [len(target) for target in self._targets])
+        return time.monotonic() - start
+
+    @torch.inference_mode()
+    def loss(self, model: Transformer) -> float:
+        model.eval()
+        total, tokens = 0.0, 0
+        for batch in self._batches:
+            total += float(batch_loss(model, batch, smoothing=0.0))
+            tokens += batch.target_tokens
+        return total / tokens
+
+    def translate(self, model: Transformer, limits: list[int]) -> list[str]:
+        """Greedy translations of the first sentences."""
+        engine = TorchEngine(model, self._tokenizers.target)
+        found: list[list[int]] = [[]] * len(self._references)
+        for rows in batches_by_length([len(source) for source in self._sources[: len(found)]], PASS_TOKENS):
+            sources = [self._sources[row] for row in rows]
+            best = engine.translate(sources, beam=1, length_penalty=0.0, limits=[limits[row] for row in rows])
+            for row, hypotheses in zip(rows, best, strict=True):
+                found[row] = hypotheses[0].tokens
+        return self._tokenizers.target.decode(found)

@@ -1,0 +1,106 @@
+"""Translator: raw text in, raw text out."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from headway.bundle import read_bundle
+from headway.config import DecodingSettings
+from headway.decoding.search import Hypothesis
+from headway.engines.torch import TorchEngine
+from headway.models.transformer import Transformer
+from headway.models.weights import set_weights
+from headway.text.tokenizer import Tokenizers
+
+OnProgress = Callable[[int, int], None]  # sentences done, sentences in all
+
+
+@dataclass(frozen=True)
+class Translation:
+    """The best translation. `score` is its log-probability over the length penalty; `alternatives` are all that were asked."""
+
+    source: str
+    text: str
+    score: float
+    alternatives: list["Translation"] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        content: dict[str, Any] = {"source": self.source, "text": self.text, "score": round(self.score, 4)}
+        if self.alternatives:
+            content["alternatives"] = [{"text": other.text, "score": round(other.score, 4)} for other in self.alternatives]
+        return content
+
+
+class Translator:
+    def __init__(self, engine: TorchEngine, tokenizers: Tokenizers, decoding: DecodingSettings) -> None:
+        self.engine, self.tokenizers, self.decoding = engine, tokenizers, decoding
+
+    def translate(
+        self,
+        texts: Sequence[str],
+        *,
+        beam: int | None = None,
+        length_penalty: float | None = None,
+        nbest: int = 1,
+        batch_tokens: int | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> list[Translation]:
+        """One translation for each text, in order, blank for blank. What is not given is as in the bundle."""
+        beam = max(beam or self.decoding.beam, nbest)
+        alpha = self.decoding.length_penalty if length_penalty is None else length_penalty
+        pieces = self.tokenizers.source.encode(texts)
+        results = [Translation(text, "", 0.0) for text in texts]
+        rows = [row for row, text in enumerate(texts) if text.strip()]
+        done = len(texts) - len(rows)
+        for batch in batches_by_length([len(pieces[row]) for row in rows], batch_tokens or self.decoding.batch_tokens):
+            chosen = [rows[place] for place in batch]
+            found = self.engine.translate(
+                [pieces[row] for row in chosen],
+                beam=beam,
+                nbest=nbest,
+                length_penalty=alpha,
+                limits=[len(pieces[row]) + self.decoding.max_extra for row in chosen],
+            )
+            for row, hypotheses in zip(chosen, found, strict=True):
+                results[row] = self._translation(texts[row], hypotheses, nbest)
+            done += len(batch)
+            if on_progress:
+                on_progress(done, len(texts))
+        return results
+
+    def encode(self, texts: Sequence[str], *, pool: bool = True, batch_tokens: int | None = None) -> list[np.ndarray]:
+        """The encoder's view of each text: the mean over its pieces [d_model], or a row for each and the end [S, d_model]."""
+        pieces = self.tokenizers.source.encode(texts)
+        results: list[np.ndarray] = [np.empty(0)] * len(texts)
+        for batch in batches_by_length([len(source) for source in pieces], batch_tokens or self.decoding.batch_tokens):
+            for row, states in zip(batch, self.engine.encode([pieces[row] for row in batch]), strict=True):
+                results[row] = states.mean(axis=0) if pool else states
+        return results
+
+    def _translation(self, source: str, hypotheses: list[Hypothesis], nbest: int) -> Translation:
+        texts = self.tokenizers.target.decode([hypothesis.tokens for hypothesis in hypotheses[:nbest]])
+        all_found = [Translation(source, text, h.score) for text, h in zip(texts, hypotheses, strict=False)]
+        return Translation(source, all_found[0].text, all_found[0].score, all_found if nbest > 1 else [])
+
+
+def load(directory: str | Path) -> Translator:
+    """Read a bundle, check it, and build its translator."""
+    bundle = read_bundle(Path(directory))
+    model = Transformer(bundle.manifest.architecture, pad=bundle.tokenizers.source.pad)
+    set_weights(model, bundle.weights())
+    return Translator(TorchEngine(model, bundle.tokenizers.target), bundle.tokenizers, bundle.manifest.decoding)
+
+
+def batches_by_length(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
+    """Places of sequences of like length, longest first (so that memory is asked for once), at most `tokens` with padding."""
+    batch: list[int] = []
+    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
+        if batch and (len(batch) + 1) * (lengths[batch[0]] + 1) > tokens:
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
