@@ -45,6 +45,6 @@ def run(
     print(f"\nModel: {result.model}. What to try next:", file=sys.stderr)
     print(f"  echo 'reverse oak ash elm' | headway translate {result.model}", file=sys.stderr)
     print(
-        "  headway train --train your/text --from en --to de --out runs/en-de   (your/text.en and your/text.de)",
+        "  headway train --train text --from en --to de --out runs/en-de   (of text.en and text.de)",
         file=sys.stderr,
     )
