@@ -53,8 +53,8 @@ class ModelSettings(Section):
     d_k: int | None = Field(None, ge=1, description="width of a head's queries and keys; d_model / n_heads if not given")
     d_v: int | None = Field(None, ge=1, description="width of a head's values; d_model / n_heads if not given")
     dropout: float | None = Field(None, ge=0, lt=1, description="on each sublayer's output and on embeddings plus positions")
-    norm: Literal["post", "pre"] = Field(
-        "post", description="layer norm after each residual sum, as in the paper, or before each sublayer"
+    norm: Literal["post", "pre"] | None = Field(
+        None, description="layer norm after each residual sum, as in the paper, or before each sublayer; by the preset"
     )
     positions: Literal["sinusoidal", "learned", "none"] = Field("sinusoidal", description="how positions are told apart")
     max_positions: int = Field(512, ge=1, description="rows of the table of learned positions")

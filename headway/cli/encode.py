@@ -12,6 +12,8 @@ from typing import Annotated
 
 import typer
 
+from headway.errors import DataError
+
 
 def run(
     model: Annotated[Path, typer.Argument(help="directory of the model")],
@@ -32,7 +34,10 @@ def run(
         np.save(buffer, array, allow_pickle=False)
         write_file(path, buffer.getvalue())
 
-    rows = load(model).encode(list(read_input(files or [])), pool=not tokens)
+    lines = list(read_input(files or []))
+    if not lines:
+        raise DataError("There are no lines to encode.", "Give sentences, one a line.")
+    rows = load(model).encode(lines, pool=not tokens)
     array = (np.concatenate if tokens else np.stack)(rows)
     write(out, array)
     if tokens:

@@ -78,6 +78,7 @@ def _survey(settings: Settings, corpora: Corpora, facts: Facts, on_progress: Pro
     """First pass: check every line, count, and hash. Without pieces yet, what may be held out is judged by characters."""
     plausible = LengthFilter(2 * settings.data.max_length, settings.data.max_ratio)
     collector = DigestCollector(settings.training.seed)
+    identical = 0
     for source, target in corpora.rows():
         blank = is_blank(source, target)
         collector.add(source, target, usable=not blank, eligible=plausible.reason_to_drop(len(source), len(target)) is None)
@@ -85,6 +86,7 @@ def _survey(settings: Settings, corpora: Corpora, facts: Facts, on_progress: Pro
         if blank:
             facts.dropped["blank"] += 1
         else:
+            identical += source == target
             facts.source_characters += len(source)
             facts.target_characters += len(target)
         if facts.pairs_read % PART == 0:
@@ -92,6 +94,11 @@ def _survey(settings: Settings, corpora: Corpora, facts: Facts, on_progress: Pro
     on_progress("reading", facts.pairs_read, facts.pairs_read)
     if facts.pairs_read == facts.dropped["blank"]:
         raise _nothing_left(facts)
+    if identical == facts.pairs_read - facts.dropped["blank"]:
+        raise DataError(
+            f"Source and target are the same in all {identical:,} pairs of {', '.join(str(path) for path in corpora.files)}.",
+            "One must hold the other's translation: check the files and their columns.",
+        )
     return collector.finish()
 
 

@@ -24,15 +24,18 @@ class Budget:
 
 
 def choose_model(settings: ModelSettings, pairs: int) -> ModelSettings:
-    """A size that the corpus can fill, and the dropout that goes with it: what is small for the model is learned by heart."""
+    """A size that the corpus can fill, with the dropout and the norm that go with it."""
     preset = settings.preset or ("tiny" if pairs < 100_000 else "small" if pairs < 1_000_000 else "base")
     dropout = PRESETS[preset].dropout if settings.dropout is None else settings.dropout
-    return settings.model_copy(update={"preset": preset, "dropout": dropout})
+    return settings.model_copy(update={"preset": preset, "dropout": dropout, "norm": settings.norm or PRESETS[preset].norm})
 
 
 def choose_training(settings: TrainingSettings, *, d_model: int, target_tokens: int) -> TrainingSettings:
-    """Batch and rate. Wider models take larger batches and smaller steps: at d_model 512 close to the paper's peak, 7e-4."""
-    batch_tokens = settings.batch_tokens or min(max(4096, 32 * d_model), max(256, target_tokens // 20))
+    """Batch and rate. Wider models take larger batches, up to the paper's 25,000 tokens, and smaller steps: at d_model 512
+    close to the paper's peak, 7e-4. A small corpus needs updates more than it needs large ones.
+    """
+    by_width = min(25_000, max(1024, d_model**2 // 8))
+    batch_tokens = settings.batch_tokens or min(by_width, max(256, target_tokens // 20))
     return settings.model_copy(
         update={
             "batch_tokens": batch_tokens,
@@ -59,7 +62,7 @@ def default_warmup(settings: TrainingSettings) -> int:
     """Updates of warm-up in a long run: the paper's 4,000 with its schedule, less with a budget that is known."""
     if settings.schedule == "paper":
         return 4000
-    return 600 if (settings.batch_tokens or 0) <= 4096 else 2000
+    return 600 if (settings.batch_tokens or 0) <= PASS_TOKENS else 2000
 
 
 def total_updates(settings: TrainingSettings, *, target_tokens: int, updates_per_epoch: int) -> int | None:

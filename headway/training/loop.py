@@ -3,7 +3,6 @@
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,38 +20,50 @@ from headway.training.choices import VALIDATIONS, choose_budget, default_warmup,
 from headway.training.interruption import Interruption
 from headway.training.log import MetricsLog
 from headway.training.loss import batch_loss
-from headway.training.optimizer import learning_rate
-from headway.training.state import State, list_checkpoints, save_checkpoint
+from headway.training.optimizer import build_adam, learning_rate
+from headway.training.state import State, list_checkpoints, load_checkpoint, save_checkpoint
 from headway.training.validation import Validation, Validator
 
 REPORT_EVERY = 10  # updates
 VALIDATION_SHARE = 0.1  # of the time, at most
+Keep = Callable[[str, State, Validation | None], None]
 
 
-@dataclass
 class Trainer:
-    """A run in memory. `keep` writes the model as a bundle of the given name: best or last."""
+    """A run in memory. `keep` writes the model's bundle: best, with what validation found, or last."""
 
-    settings: Settings  # resolved
-    prepared: Prepared
-    model: Transformer
-    optimizer: torch.optim.Adam
-    state: State
-    validator: Validator
-    directory: Path
-    display: Display
-    keep: Callable[[str, Validation | None], None]
-    _bleu: float | None = None
-    _losses: list[tuple[float, int]] = field(default_factory=list)  # (sum, tokens) of each update since the last report
+    def __init__(
+        self,
+        *,
+        settings: Settings,  # resolved
+        prepared: Prepared,
+        model: Transformer,
+        validator: Validator,
+        directory: Path,
+        display: Display,
+        keep: Keep,
+    ) -> None:
+        self.settings, self.prepared, self.model, self.validator = settings, prepared, model, validator
+        self.directory, self.display, self.keep = directory, display, keep
+        self.optimizer = build_adam(model.parameters())
+        self.state = State()
+        self._log = MetricsLog(directory / "metrics.jsonl")
+        self._store = prepared.train
+        self._last_bleu = ""
+        self._meter = _Meter()
+
+    def go_on_from(self, checkpoint: Path, *, new_budget: bool) -> None:
+        self.state = load_checkpoint(checkpoint, self.model, self.optimizer)
+        if new_budget:
+            self.state.budget, self.state.stale = None, 0
 
     def run(self) -> None:
-        self._log = MetricsLog(self.directory / "metrics.jsonl")
         self._log.rewind(self.state.step)
-        self._start = time.monotonic() - self.state.seconds
-        self._first_step, self._session = self.state.step, time.monotonic()
-        self._reported = self._session
+        self._begun, self._first_step = time.monotonic(), self.state.step
+        self._seconds_before = self.state.seconds
+        self._meter = _Meter()
         with Interruption() as interruption:
-            while not self._done():
+            while not self.done():
                 updates = self._updates_of_epoch()
                 for passes in updates[self.state.place :]:
                     self._update(passes)
@@ -62,7 +73,7 @@ class Trainer:
                     if interruption.asked:
                         self._save()
                         raise Interrupted(f"Stopped at update {self.state.step:,}; everything is saved in {self.directory}.")
-                    if self._done():
+                    if self.done():
                         return
                 self.state.epoch, self.state.place = self.state.epoch + 1, 0
 
@@ -90,10 +101,10 @@ class Trainer:
         """One step of Adam on the mean loss over all target tokens of all passes."""
         state, training = self.state, self.settings.training
         torch.manual_seed(_seed(training.seed, state.step))  # so dropout depends on the step alone
-        self.model.train()
-        self.optimizer.zero_grad()
         batches = [self._collate(indices) for indices in passes]
         tokens = sum(batch.target_tokens for batch in batches)
+        self.model.train()
+        self.optimizer.zero_grad()
         total = 0.0
         for batch in batches:
             loss = batch_loss(self.model, batch, training.label_smoothing)
@@ -102,13 +113,12 @@ class Trainer:
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), training.clip or math.inf)
         if not (math.isfinite(total) and torch.isfinite(norm)):
             raise self._diverged(total / tokens)
-        rate = self._rate(state.step + 1)
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = self._rate(state.step + 1)
         self.optimizer.step()
         state.step, state.place, state.tokens = state.step + 1, state.place + 1, state.tokens + tokens
-        state.seconds = time.monotonic() - self._start
-        self._losses.append((total, tokens))
+        state.seconds = self._seconds()
+        self._meter.add(total, tokens)
 
     def _collate(self, indices: np.ndarray) -> Batch:
         store, target = self._store, self.prepared.tokenizers.target
@@ -118,26 +128,22 @@ class Trainer:
     def _after_update(self) -> None:
         """Report, validate and save where it is due."""
         state, budget = self.state, self.state.budget
-        total = budget.total if budget else None
-        last = state.step == total
+        last = budget is not None and state.step >= budget.total
         validating = budget is not None and (last or state.step % budget.valid_every == 0)
-        if last or validating or state.step % REPORT_EVERY == 0:
+        if validating or state.step % REPORT_EVERY == 0:
             record = self._report()
             if validating:
                 record |= self._validate()
             self._log.write(record)
-        if budget and (last or state.step % budget.checkpoint_every == 0 or (validating and self._done())):
+        if budget and (state.step % budget.checkpoint_every == 0 or self.done()):
             self._save()
 
     def _report(self) -> dict[str, Any]:
-        state, now = self.state, time.monotonic()
-        tokens = sum(count for _, count in self._losses)
-        loss = sum(total for total, _ in self._losses) / tokens
-        speed = tokens / (now - self._reported)
-        self._losses, self._reported = [], now
-        bleu = "" if self._bleu is None else f"BLEU {self._bleu:.1f}  "
+        state = self.state
+        loss, speed = self._meter.read()
+        self._meter = _Meter()
         total = state.budget.total if state.budget else None
-        self.display.update("Training", state.step, total, f"loss {loss:.2f}  {bleu}{speed:,.0f} tokens/s")
+        self.display.update("Training", state.step, total, f"loss {loss:.2f}{self._last_bleu}  {speed:,.0f} tokens/s")
         return {
             "step": state.step,
             "epoch": state.epoch,
@@ -149,31 +155,31 @@ class Trainer:
         }
 
     def _validate(self) -> dict[str, Any]:
-        state, metric = self.state, self.settings.training.metric
+        state = self.state
         found = self.validator.validate(self.model)
-        value = found.value(metric)
+        value = found.value(self.settings.training.metric)
         better = state.best is None or value > state.best
         if better:
             state.best, state.best_step, state.stale = value, state.step, 0
-            self.keep("best", found)
+            self.keep("best", state, found)
         else:
             state.stale += 1
-        self._bleu = found.bleu
+        self._last_bleu = f"  BLEU {found.bleu:.1f}"
         self.display.say(
             f"update {state.step:>6,}  validation: loss {found.loss:.3f}, perplexity {found.perplexity:.2f}, "
             f"BLEU {found.bleu:.1f}{', best so far' if better else ''}"
         )
-        state.seconds = time.monotonic() - self._start
-        self._reported = time.monotonic()
+        state.seconds = self._seconds()
+        self._meter = _Meter()
         return {"valid_loss": round(found.loss, 4), "valid_bleu": round(found.bleu, 2), "valid_chrf": round(found.chrf, 2)}
 
     def _save(self) -> None:
         training = self.settings.training
         keep = max(training.keep_checkpoints, training.average)
         save_checkpoint(self.directory / "checkpoints", self.state, self.model, self.optimizer, keep)
-        self.keep("last", None)
+        self.keep("last", self.state, None)
 
-    def _done(self) -> bool:
+    def done(self) -> bool:
         """The budget is spent, or the patience."""
         budget, patience = self.state.budget, self.settings.training.patience
         return (budget is not None and self.state.step >= budget.total) or (0 < patience <= self.state.stale)
@@ -181,18 +187,18 @@ class Trainer:
     def _measure_budget(self, updates_per_epoch: int) -> None:
         """Turn minutes into updates, once: after a start long enough to know what an update and a validation take here."""
         training, state = self.settings.training, self.state
-        allowed = 60 * (training.max_minutes or math.inf)
-        steps = state.step - self._first_step
-        seconds = time.monotonic() - self._session
+        assert training.max_minutes
+        allowed = 60 * training.max_minutes
+        steps, seconds = state.step - self._first_step, time.monotonic() - self._begun
         if not (steps >= 20 and seconds >= min(60.0, 0.03 * allowed)) and seconds < 0.2 * allowed:
             return
         update = seconds / steps
         validation = self.validator.measure(self.model)
-        self._reported = time.monotonic()
-        left = max(0.0, allowed - (time.monotonic() - self._start))
+        self._meter.since += validation
+        left = max(0.0, allowed - self._seconds())
         if training.valid_every:
             more = left / (update + validation / training.valid_every)
-            validations = max(1, round((state.step + more) / training.valid_every))
+            validations = VALIDATIONS
         else:
             validations = int(min(VALIDATIONS, max(1.0, VALIDATION_SHARE * left / validation)))
             more = (left - validations * validation) / update
@@ -204,20 +210,38 @@ class Trainer:
             f"{update:.2f} s each, {validation:.1f} s a validation every {state.budget.valid_every:,}."
         )
 
+    def _seconds(self) -> float:
+        """Seconds of this run, those before an interruption included."""
+        return self._seconds_before + time.monotonic() - self._begun
+
     def _rate(self, step: int) -> float:
         training, budget = self.settings.training, self.state.budget
-        warmup = budget.warmup if budget else default_warmup(training)
-        total = budget.total if budget else 10**9
+        warmup, total = (budget.warmup, budget.total) if budget else (default_warmup(training), 10**9)
         return learning_rate(training, step, d_model=self.model.architecture.d_model, warmup=warmup, total=total)
 
     def _diverged(self, loss: float) -> TrainingError:
         step, saved = self.state.step + 1, list_checkpoints(self.directory / "checkpoints")
-        kept = f"The state of update {int(saved[-1].name[5:]):,} is kept in {saved[-1]}." if saved else "Nothing was saved yet."
+        kept = f"The newest state that was saved is {saved[-1]}." if saved else "Nothing was saved yet."
         return TrainingError(
-            f"The loss is {loss} at update {step:,} (learning rate {self._rate(step):.2g}). {kept}",
+            f"The loss is {loss} at update {step:,}, where the learning rate is {self._rate(step):.2g}. {kept}",
             "Likely reasons: a learning rate that is too high, a warm-up that is too short, no clipping (--clip 0). "
             "Start again in a new --out with half the --learning-rate or twice the --warmup.",
         )
+
+
+class _Meter:
+    """Loss and speed since the last report."""
+
+    def __init__(self) -> None:
+        self.since = time.monotonic()
+        self._loss, self._tokens = 0.0, 0
+
+    def add(self, loss: float, tokens: int) -> None:
+        self._loss, self._tokens = self._loss + loss, self._tokens + tokens
+
+    def read(self) -> tuple[float, float]:
+        """Mean loss of a target token, and target tokens a second."""
+        return self._loss / self._tokens, self._tokens / (time.monotonic() - self.since)
 
 
 def _seed(*parts: int) -> int:

@@ -25,8 +25,7 @@ from headway.progress import Display
 from headway.reports.curves import draw_learning_curve
 from headway.training.choices import resolve
 from headway.training.loop import Trainer
-from headway.training.optimizer import build_adam
-from headway.training.state import State, list_checkpoints, load_checkpoint, load_weights
+from headway.training.state import State, list_checkpoints, load_weights
 from headway.training.validation import Validation, Validator
 from headway.translator import load
 
@@ -77,24 +76,34 @@ def run_training(settings: Settings, out: Path, display: Display) -> TrainingRes
     with _lock(out):
         checkpoints = list_checkpoints(out / "checkpoints")
         if checkpoints:
+            _compare_with_stored(settings, out)
             _refuse_other_data(settings, out)
         prepared = prepare(settings, out / "data", display.update)
         display.close()
-        for line in prepared.summary():
+        for line in [*([prepared.note] if prepared.note else []), *prepared.summary()]:
             display.say(line)
-        settings = resolve(settings, pairs=len(prepared.train), target_tokens=prepared.target_tokens)
-        new_budget = checkpoints and _compare_with_stored(settings, out)
+        settings = _resolve(settings, prepared)
+        new_budget = bool(checkpoints) and _compare_with_stored(settings, out)
         trainer = _build_trainer(settings, prepared, out, display)
         if checkpoints:
-            trainer.state = load_checkpoint(checkpoints[-1], trainer.model, trainer.optimizer)
-            if new_budget:
-                trainer.state.budget, trainer.state.stale = None, 0
-            display.say(f"Going on from update {trainer.state.step:,}, where {checkpoints[-1]} was saved.")
+            trainer.go_on_from(checkpoints[-1], new_budget=new_budget)
+            display.say(f"Going on from update {trainer.state.step:,}, as saved in {checkpoints[-1]}.")
+        if trainer.done():
+            display.say("Its budget is spent; to train longer, give a larger one, such as --max-steps.")
         write_file(out / "config.yaml", settings.to_yaml())
-        trainer.run()
-        _write_budget(settings, trainer.state, out)
-        display.close()
+        try:
+            trainer.run()
+        finally:
+            display.close()
+            _write_budget(settings, trainer.state, out)
         return _finish(trainer)
+
+
+def _resolve(settings: Settings, prepared: Prepared) -> Settings:
+    """The settings with every choice made that the corpus decides."""
+    chosen = resolve(settings, pairs=len(prepared.train), target_tokens=prepared.target_tokens)
+    tokenizer = chosen.tokenizer.model_copy(update={"vocab_size": prepared.facts.vocab_asked})
+    return chosen.model_copy(update={"tokenizer": tokenizer})
 
 
 def _check_request(settings: Settings) -> None:
@@ -159,17 +168,18 @@ def _refuse_other_data(settings: Settings, out: Path) -> None:
 
 
 def _compare_with_stored(settings: Settings, out: Path) -> bool:
-    """Refuse settings that differ from those of the run that stands here. True: they do not, but the budget is another."""
+    """Refuse settings that differ from those of the run that stands here. True: they do not, but the budget is another.
+
+    A setting that is not given stands for what was chosen then.
+    """
     stored = build_settings(read_yaml(out / "config.yaml"))
     differing, new_budget = [], False
     for section in Settings.model_fields:
         old, new = (vars(getattr(which, section)) for which in (stored, settings))
         for name, value in new.items():
-            if value == old[name] or (name in LATER and value is None):
-                continue
             if section == "training" and name in BUDGET:
-                new_budget = True
-            else:
+                new_budget |= value != old[name]
+            elif value is not None and value != old[name]:
                 differing.append(f"{section}.{name} was {old[name]!r}, now {value!r}")
     if differing:
         raise RequestError(
@@ -206,23 +216,20 @@ def _build_trainer(settings: Settings, prepared: Prepared, out: Path, display: D
         provenance=Provenance(settings=settings.model_dump(by_alias=True), data=prepared.fingerprints),
     )
 
-    def keep(name: str, found: Validation | None) -> None:
+    def keep(name: str, state: State, found: Validation | None) -> None:
         metrics = {f"valid_{key}": value for key, value in vars(found).items()} if found else {}
-        provenance = manifest.provenance.model_copy(update={"step": trainer.state.step, "metrics": metrics})
+        provenance = manifest.provenance.model_copy(update={"step": state.step, "metrics": metrics})
         write_bundle(out / name, manifest.model_copy(update={"provenance": provenance}), get_weights(model), tokenizers)
 
-    trainer = Trainer(
+    return Trainer(
         settings=settings,
         prepared=prepared,
         model=model,
-        optimizer=build_adam(model.parameters()),
-        state=State(),
         validator=Validator(prepared.valid, tokenizers, settings.training, settings.decoding.max_extra),
         directory=out,
         display=display,
         keep=keep,
     )
-    return trainer
 
 
 def _finish(trainer: Trainer) -> TrainingResult:
@@ -237,7 +244,7 @@ def _finish(trainer: Trainer) -> TrainingResult:
         told = f"validation BLEU {found.bleu:.1f}{', best so far' if better else ''}"
         display.say(f"Average of the last {len(checkpoints)} checkpoints: {told}")
         if better:
-            trainer.keep("best", found)
+            trainer.keep("best", trainer.state, found)
     scores = _test(trainer.prepared.test, out, settings, display)
     try:
         draw_learning_curve(out / "metrics.jsonl", out / "curves.png")

@@ -107,7 +107,7 @@ def test_given_parts_are_kept_whole_and_their_overlap_is_told(stem: str, tmp_pat
     assert len(prepared.train) == 300
     assert (prepared.facts.valid_overlap, prepared.facts.test_overlap) == (3, 0)
     assert prepared.summary()[1:3] == [
-        "validation: 5 pairs given; 3 of its source sentences also stand in training, so its figures flatter",
+        "validation: 5 pairs given; 3 of its source sentences also stand in training",
         "test: 1 pair given",
     ]
 
@@ -298,3 +298,9 @@ def test_pairs_as_text_are_read_back_exactly(tmp_path: Path) -> None:
     assert list(read_pairs(tmp_path, "x")) == pairs
     with pytest.raises(ValueError, match="line end"), PairWriter(tmp_path, "y") as writer:
         writer.append([("a\nb", "c")])
+
+
+def test_a_tsv_with_the_same_sentence_in_both_columns(tmp_path: Path) -> None:
+    (tmp_path / "memory.tsv").write_text("".join(f"line {i}\tline {i}\n" for i in range(50)))
+    with pytest.raises(DataError, match="Source and target are the same in all 50 pairs"):
+        prepare(make_settings(str(tmp_path / "memory.tsv")), tmp_path / "out")

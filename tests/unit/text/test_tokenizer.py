@@ -1,4 +1,6 @@
 import random
+import subprocess
+import sys
 import unicodedata
 from pathlib import Path
 
@@ -66,6 +68,21 @@ def test_sampling_depends_on_the_seed_and_on_nothing_before(kind: str) -> None:
     assert tokenizer.sample(texts, alpha=0.2, seed=7) == first
     assert other != first
     assert tokenizer.sample(texts, alpha=0.2, seed=2**32 - 1) == tokenizer.sample(texts, alpha=0.2, seed=2**32 - 1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sampling_is_the_same_in_another_process(kind: str, tmp_path: Path) -> None:
+    """A run that goes on must cut as it would have cut; SentencePiece 0.2.2 does not."""
+    TOKENIZERS[kind].save(tmp_path / "shared.model")
+    script = (
+        "import sys; from pathlib import Path; from headway.text.tokenizer import SentencePieceTokenizer as T\n"
+        "print(T.load(Path(sys.argv[1])).sample(sys.argv[2:], alpha=0.2, seed=7))"
+    )
+    texts = make_lines(20)
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "shared.model"), *texts], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == str(TOKENIZERS[kind].sample(texts, alpha=0.2, seed=7))
 
 
 def test_many_texts_are_encoded_as_each_alone() -> None:

@@ -10,6 +10,7 @@ def test_larger_corpora_get_larger_models_and_less_dropout():
     sizes = [resolved(pairs, pairs * 15).model for pairs in (1_000, 29_000, 300_000, 4_500_000)]
     assert [size.preset for size in sizes] == ["tiny", "tiny", "small", "base"]
     assert [size.dropout for size in sizes] == [0.3, 0.3, 0.2, 0.1]
+    assert [size.norm for size in sizes] == ["pre", "pre", "pre", "post"]
 
 
 def test_what_the_user_set_stays():
@@ -19,12 +20,12 @@ def test_what_the_user_set_stays():
 
 def test_multi30k_gets_the_measured_recipe():
     training = resolved(29_000, 420_000).training
-    assert (training.batch_tokens, training.accumulate, training.learning_rate) == (4096, 1, 0.003)
+    assert (training.batch_tokens, training.accumulate, training.learning_rate) == (2048, 1, 0.003)
 
 
 def test_a_large_batch_is_computed_in_passes():
     training = resolved(4_500_000, 130_000_000).training
-    assert (training.batch_tokens, training.accumulate) == (16_384, 4)
+    assert (training.batch_tokens, training.accumulate) == (25_000, 7)
 
 
 def test_the_smallest_budget_wins_and_minutes_alone_are_not_known_yet():

@@ -1,0 +1,35 @@
+"""Help that is there at once."""
+
+import subprocess
+import sys
+
+import pytest
+
+from headway.cli import VERBS
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_with_an_example(verb: str, headway):
+    result = headway(verb, "--help")
+    assert result.code == 0
+    assert f"headway {verb}" in result.out.split("For example:")[1]
+
+
+def test_help_lists_the_verbs_and_imports_nothing_heavy(headway):
+    script = (
+        "import sys; sys.argv = ['headway', '--help']; import headway.cli, atexit\n"
+        "atexit.register(lambda: sys.stderr.write(' '.join(sys.modules)))\nheadway.cli.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert all(verb in done.stdout for verb in VERBS)
+    assert not {"torch", "numpy", "sentencepiece", "sacrebleu", "matplotlib"} & set(done.stderr.split())
+
+
+def test_the_version(headway):
+    assert headway("--version").out.startswith("headway 0.")
+
+
+def test_an_unknown_verb(headway):
+    result = headway("translat")
+    assert result.code == 2 and "Traceback" not in result.err

@@ -1,0 +1,50 @@
+"""Every `headway` command of the README, and its Python, as printed but with a small budget."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from conftest import SMALL, write_corpus
+
+from headway.data.copy_reverse import make_pairs
+
+README = (Path(__file__).parent.parent.parent / "README.md").read_text()
+COMMANDS = re.findall(r"^    headway (.*?)(?: *#.*)?$", README, flags=re.MULTILINE)
+BUDGET = [*SMALL, "--batch-tokens", "512", "--max-steps", "3"]
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with the files that the README speaks of."""
+    monkeypatch.chdir(tmp_path)
+    pairs = make_pairs(150)
+    write_corpus(Path("data/train"), pairs[:100])
+    write_corpus(Path("test"), pairs[100:110])
+    write_corpus(Path("text"), pairs[110:120])
+    for name, part in (("memory.tsv", pairs[:60]), ("crawl.tsv", pairs[60:])):
+        Path(name).write_text("".join(f"{source}\t{target}\n" for source, target in part))
+    return tmp_path
+
+
+def test_the_readme_has_a_command_for_each_verb_but_the_demo():
+    assert {command.split()[0] for command in COMMANDS} == {"train", "translate", "evaluate", "encode", "average"}
+
+
+def test_every_command_and_the_python(desk: Path, headway):
+    for command in COMMANDS:
+        words = shlex.split(command)
+        if ">" in words:
+            words = words[: words.index(">")]
+        if words[0] == "train":
+            words = [word for word in words if word not in ("--max-minutes", "60")] + BUDGET
+        if words[0] == "average":
+            words[words.index("--last") + 1] = "2"
+        result = headway(*words)
+        assert result.code == 0, f"headway {command}\n{result.err}"
+    assert Path("text.de").read_text().count("\n") == 10
+    (code,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    small = 'training={"max_steps": 3}, model={"n_layers": 1, "d_model": 32, "n_heads": 2}'
+    assert 'training={"max_steps": 2000}' in code
+    exec(code.replace('training={"max_steps": 2000}', small), {})
+    assert Path("runs/de-en/best/headway.json").exists()

@@ -1,0 +1,289 @@
+"""`headway train` from end to end, and everything that a user may get wrong."""
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import SMALL, train_command, write_corpus
+
+from headway.bundle import read_bundle
+from headway.data.copy_reverse import make_pairs
+
+
+def metrics(run: Path) -> list[dict]:
+    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+def weights(run: Path, name: str = "last") -> bytes:
+    return (run / name / "weights.safetensors").read_bytes()
+
+
+def start(arguments: list[object]) -> subprocess.Popen:
+    command = [sys.executable, "-m", "headway", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for(path: Path, process: subprocess.Popen, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not path.exists():
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_a_run_leaves_what_it_promises(run: Path):
+    names = {path.name for path in run.iterdir()}
+    assert {"config.yaml", "metrics.jsonl", "checkpoints", "best", "last", "test.txt", "curves.png"} <= names
+    assert "run.owner" not in names
+    reports = metrics(run)
+    assert [report["step"] for report in reports] == [5, 10, 15, 20]
+    wanted = {"step", "epoch", "loss", "learning_rate", "tokens", "tokens_per_second", "seconds", "valid_loss", "valid_bleu"}
+    assert wanted <= reports[0].keys()
+    assert reports[-1]["loss"] < reports[0]["loss"]
+    assert [path.name for path in sorted((run / "checkpoints").iterdir())] == [f"step-{n:08d}" for n in (5, 10, 15, 20)]
+    assert (run / "test.txt").read_text().startswith("BLEU ")
+    assert read_bundle(run / "best").manifest.provenance.metrics.keys() >= {"valid_loss", "test_bleu", "test_chrf", "test_ter"}
+
+
+def test_the_settings_are_written_complete(run: Path):
+    written = yaml.safe_load((run / "config.yaml").read_text())
+    assert written["data"]["from"] == "en"
+    assert written["model"]["dropout"] == 0.3
+    unsaid = {f"{section}.{name}" for section, values in written.items() for name, value in values.items() if value is None}
+    budget = {"training.max_epochs", "training.max_minutes", "training.threads"}
+    follow_from_others = {"model.n_decoder_layers", "model.d_k", "model.d_v", "model.tie"}
+    assert unsaid == {"data.valid", "data.test", "data.held_out"} | budget | follow_from_others
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_one_others(tmp_path: Path, corpus: Path, run: Path, headway):
+    assert headway(*train_command(corpus, tmp_path / "again")).code == 0
+    assert weights(tmp_path / "again") == weights(run)
+    assert headway(*train_command(corpus, tmp_path / "other", "--max-steps", 20, "--valid-every", 5, "--seed", 2)).code == 0
+    assert weights(tmp_path / "other") != weights(run)
+
+
+def test_accumulation_does_not_change_what_is_learned(tmp_path: Path, corpus: Path, headway):
+    """The loss is divided by all target tokens of the update; two passes of 256 tokens are not one of 512, but nearly."""
+    losses = []
+    for passes in (1, 2):
+        out = tmp_path / str(passes)
+        more = ("--max-steps", 10, "--valid-every", 10, "--accumulate", passes, "--dropout", 0, "--warmup", 5)
+        assert headway(*train_command(corpus, out, *more)).code == 0
+        losses.append(metrics(out)[-1]["loss"])
+    assert losses[0] == pytest.approx(losses[1], rel=0.1)
+
+
+def test_interrupted_and_started_again_it_ends_as_without_the_interruption(tmp_path: Path, corpus: Path):
+    arguments = ("--max-steps", 60, "--valid-every", 10, "--sampling", 0.1)
+    whole = start(train_command(corpus, tmp_path / "whole", *arguments))
+    assert whole.wait() == 0, whole.stderr.read()
+    out = tmp_path / "broken"
+    command = train_command(corpus, out, *arguments)
+    process = start(command)
+    wait_for(out / "checkpoints" / "step-00000010", process)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    assert process.returncode == 130
+    assert "everything is saved" in said
+    assert f"To go on: headway {' '.join(map(str, command))}" in said
+    assert "Traceback" not in said
+    stopped = metrics(out)[-1]["step"]
+    assert 10 <= stopped < 60
+    again = start(command)
+    _, said = again.communicate()
+    assert again.returncode == 0, said
+    assert "Going on from update" in said
+    assert weights(out) == weights(tmp_path / "whole")
+    steps = [report["step"] for report in metrics(out)]
+    assert steps == [report["step"] for report in metrics(tmp_path / "whole")]
+
+
+def test_a_finished_run_says_so_and_goes_on_with_a_larger_budget(tmp_path: Path, corpus: Path, run: Path, headway):
+    out = tmp_path / "run"
+    shutil.copytree(run, out)
+    done = headway(*train_command(corpus, out))
+    assert done.code == 0
+    assert "budget is spent" in done.err and "--max-steps" in done.err
+    more = headway(*train_command(corpus, out, "--max-steps", 30, "--valid-every", 5))
+    assert more.code == 0
+    assert "Going on from update 20" in more.err
+    assert metrics(out)[-1]["step"] == 30
+
+
+def test_minutes_become_updates_once(tmp_path: Path, corpus: Path, headway):
+    begin = time.monotonic()
+    result = headway(*train_command(corpus, tmp_path / "run", "--max-minutes", 0.1))
+    assert result.code == 0
+    assert "0.1 minutes are" in result.err
+    newest = sorted((tmp_path / "run" / "checkpoints").iterdir())[-1]
+    state = json.loads((newest / "state.json").read_text())
+    assert state["step"] == state["budget"]["total"]
+    assert state["seconds"] < 20 and time.monotonic() - begin < 60
+
+
+def test_patience_stops_a_run_that_gets_no_better(tmp_path: Path, corpus: Path, headway):
+    more = ("--max-steps", 50, "--valid-every", 1, "--patience", 2, "--metric", "bleu", "--learning-rate", 1e-9)
+    assert headway(*train_command(corpus, tmp_path / "run", *more)).code == 0
+    assert metrics(tmp_path / "run")[-1]["step"] == 3
+
+
+@pytest.mark.parametrize(
+    "choice", ["--kind unigram", "--no-shared", "--norm pre", "--schedule cosine", "--schedule paper --warmup 4"]
+)
+def test_other_choices_train_too(tmp_path: Path, corpus: Path, headway, choice: str):
+    result = headway(*train_command(corpus, tmp_path / "run", "--max-steps", 3, *choice.split()))
+    assert result.code == 0, result.err
+
+
+def test_a_settings_file_and_options_that_win(tmp_path: Path, corpus: Path, headway):
+    config = tmp_path / "settings.yaml"
+    config.write_text(f"data: {{train: ['{corpus}'], from: en, to: de}}\ntraining: {{max_steps: 50, batch_tokens: 512}}\n")
+    result = headway("train", "--config", config, "--out", tmp_path / "run", "--max-steps", 2, *SMALL)
+    assert result.code == 0, result.err
+    assert yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())["training"]["max_steps"] == 2
+
+
+# What goes wrong
+
+
+def test_unknown_settings_are_named_all_at_once(tmp_path: Path, corpus: Path, headway):
+    result = headway("train", "--trian", corpus, "--droput", 0.1, "--from", "en", "--to", "de", "--out", tmp_path / "run")
+    assert result.code == 2
+    assert "Unknown setting --trian. Did you mean --train?" in result.err
+    assert "Unknown setting --droput. Did you mean --dropout?" in result.err
+
+
+def test_wrong_values_are_named_all_at_once(tmp_path: Path, corpus: Path, headway):
+    result = headway(*train_command(corpus, tmp_path / "run", "--dropout", 2, "--schedule", "noam"))
+    assert result.code == 2
+    assert "model.dropout" in result.err and "training.schedule" in result.err
+    assert "Traceback" not in result.err
+
+
+def test_nothing_given(tmp_path: Path, headway):
+    result = headway("train", "--out", tmp_path / "run")
+    assert result.code == 2
+    assert "--train, --from, --to" in result.err
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (lambda stem: stem.with_suffix(".de").unlink(), ["no file", "train.de"]),
+        (lambda stem: stem.with_suffix(".de").write_text(""), ["train.de is empty"]),
+        (lambda stem: stem.with_suffix(".de").write_text("a\nb\n"), ["train.en has 30 lines", "train.de has 2"]),
+        (lambda stem: stem.with_suffix(".de").write_bytes(b"gut\n\xfc\n"), ["train.de is not UTF-8", "line 2", "0xfc"]),
+        (lambda stem: shutil.copy(stem.with_suffix(".en"), stem.with_suffix(".de")), ["have the same content"]),
+        (lambda stem: stem.with_suffix(".de").write_text("\n" * 30), ["No pair is left", "30 blank"]),
+    ],
+)
+def test_wrong_data(tmp_path: Path, headway, damage, told):
+    stem = write_corpus(tmp_path / "train", make_pairs(30))
+    damage(stem)
+    result = headway(*train_command(stem, tmp_path / "run"))
+    assert result.code == 3, result.err
+    assert all(part in result.err for part in told), result.err
+    assert "Traceback" not in result.err
+
+
+def test_a_vocabulary_larger_than_the_corpus_allows_is_shrunk(tmp_path: Path, headway):
+    stem = write_corpus(tmp_path / "train", make_pairs(60))
+    result = headway(*train_command(stem, tmp_path / "run", "--max-steps", 2, "--vocab-size", 9000))
+    assert result.code == 0, result.err
+    assert "shrunk from 9,000" in result.err
+
+
+def test_out_that_holds_another_run(tmp_path: Path, corpus: Path, run: Path, headway):
+    out = tmp_path / "run"
+    shutil.copytree(run, out)
+    before = weights(out)
+    result = headway(*train_command(corpus, out, "--max-steps", 20, "--dropout", 0.25, "--label-smoothing", 0.2))
+    assert result.code == 2
+    assert "model.dropout was 0.3, now 0.25" in result.err
+    assert "training.label_smoothing was 0.1, now 0.2" in result.err
+    assert "new --out" in result.err
+    other = write_corpus(tmp_path / "train", make_pairs(60))
+    result = headway(*train_command(other, out))
+    assert result.code == 2
+    assert "data.train was" in result.err
+    assert weights(out) == before
+
+
+def test_a_corpus_that_changed_under_a_run(tmp_path: Path, headway):
+    stem = write_corpus(tmp_path / "train", make_pairs(100))
+    command = train_command(stem, tmp_path / "run", "--max-steps", 3)
+    assert headway(*command).code == 0
+    write_corpus(stem, make_pairs(100, seed=2))
+    result = headway(*command)
+    assert result.code == 2
+    assert "other data" in result.err and "train.en changed" in result.err
+
+
+def test_out_that_holds_something_else(tmp_path: Path, corpus: Path, headway):
+    (tmp_path / "thesis.doc").write_text("precious")
+    result = headway(*train_command(corpus, tmp_path))
+    assert result.code == 2
+    assert "thesis.doc" in result.err
+    (tmp_path / "file").write_text("x")
+    assert headway(*train_command(corpus, tmp_path / "file")).code == 2
+
+
+def test_two_runs_at_once_are_refused(tmp_path: Path, corpus: Path, headway):
+    out = tmp_path / "run"
+    process = start(train_command(corpus, out, "--max-steps", 100_000, "--valid-every", 1000))
+    try:
+        wait_for(out / "run.owner", process)
+        result = headway(*train_command(corpus, out))
+    finally:
+        process.kill()
+        process.wait()
+    assert result.code == 2
+    assert "A run is in progress" in result.err and f"process {process.pid} on" in result.err
+    assert headway(*train_command(corpus, out, "--max-steps", 2)).code == 0  # the lock went with the process
+
+
+def test_a_loss_that_is_no_number_stops_the_run(tmp_path: Path, corpus: Path, headway):
+    more = ("--max-steps", 200, "--valid-every", 1, "--learning-rate", 1e30, "--clip", 0, "--warmup", 3, "--patience", 0)
+    result = headway(*train_command(corpus, tmp_path / "run", *more))
+    assert result.code == 1
+    assert "The loss is" in result.err and "at update" in result.err
+    assert "learning rate that is too high" in result.err
+    kept = sorted((tmp_path / "run" / "checkpoints").iterdir())
+    assert kept and str(kept[-1]) in result.err
+    assert read_bundle(tmp_path / "run" / "last")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="limits of file sizes are POSIX")
+def test_a_full_disk_while_saving_leaves_the_last_good_state(tmp_path: Path, corpus: Path, run: Path, headway):
+    out = tmp_path / "run"
+    shutil.copytree(run, out)
+    before = weights(out)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))
+    try:
+        result = headway(*train_command(corpus, out, "--max-steps", 30, "--valid-every", 5))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert result.code == 1
+    assert "disk is full" in result.err
+    assert "Traceback" not in result.err
+    assert weights(out) == before
+    assert [path.name for path in sorted((out / "checkpoints").iterdir())][-1] == "step-00000020"
+    result = headway(*train_command(corpus, out, "--max-steps", 30, "--valid-every", 5))
+    assert result.code == 0, result.err
+    assert metrics(out)[-1]["step"] == 30
+
+
+def test_debug_shows_the_traceback(tmp_path: Path, headway):
+    from headway.errors import RequestError
+
+    with pytest.raises(RequestError):
+        headway("train", "--out", tmp_path / "run", "--debug")
