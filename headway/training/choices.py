@@ -10,12 +10,14 @@ from headway.config import ModelSettings, Settings, TrainingSettings
 from headway.models.presets import PRESETS
 
 VALIDATIONS = 25  # of a run, unless they would take too much of its time
+ASKED = ("max_steps", "max_epochs", "max_minutes", "patience")  # when to stop: may change when a run goes on
+FOLLOWING = ("warmup", "valid_every", "checkpoint_every")  # settings that follow from a budget
 PASS_TOKENS = 4096  # target tokens computed at once: more do not make a processor faster, and take memory
 
 
 @dataclass(frozen=True)
 class Budget:
-    """A run's length in updates, with what follows from it."""
+    """A run's length in updates, with what follows from it: the settings in FOLLOWING."""
 
     total: int
     warmup: int

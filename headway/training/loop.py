@@ -16,7 +16,7 @@ from headway.data.prepare import Prepared
 from headway.errors import Interrupted, TrainingError
 from headway.models.transformer import Transformer
 from headway.progress import Display
-from headway.training.choices import VALIDATIONS, choose_budget, default_warmup, total_updates
+from headway.training.choices import ASKED, VALIDATIONS, choose_budget, default_warmup, total_updates
 from headway.training.interruption import Interruption
 from headway.training.log import MetricsLog
 from headway.training.loss import batch_loss
@@ -46,16 +46,20 @@ class Trainer:
         self.settings, self.prepared, self.model, self.validator = settings, prepared, model, validator
         self.directory, self.display, self.keep = directory, display, keep
         self.optimizer = build_adam(model.parameters())
-        self.state = State()
+        self.state = State(asked=self._asked())
         self._log = MetricsLog(directory / "metrics.jsonl")
         self._store = prepared.train
         self._last_bleu = ""
         self._meter = _Meter()
 
-    def go_on_from(self, checkpoint: Path, *, new_budget: bool) -> None:
+    def go_on_from(self, checkpoint: Path) -> None:
+        """Stand where the checkpoint stood; with another budget than it had, the schedule is stretched to the new one."""
         self.state = load_checkpoint(checkpoint, self.model, self.optimizer)
-        if new_budget:
-            self.state.budget, self.state.stale = None, 0
+        if self.state.asked != self._asked():
+            self.state.asked, self.state.budget, self.state.stale = self._asked(), None, 0
+
+    def _asked(self) -> dict[str, float | None]:
+        return {name: getattr(self.settings.training, name) for name in ASKED}
 
     def run(self) -> None:
         self._log.rewind(self.state.step)

@@ -23,14 +23,12 @@ from headway.models.transformer import build, count_parameters
 from headway.models.weights import average_weights, get_weights, set_weights
 from headway.progress import Display
 from headway.reports.curves import draw_learning_curve
-from headway.training.choices import resolve
+from headway.training.choices import ASKED, FOLLOWING, resolve
 from headway.training.loop import Trainer
 from headway.training.state import State, list_checkpoints, load_weights
 from headway.training.validation import Validation, Validator
 from headway.translator import load
 
-BUDGET = {"max_steps", "max_epochs", "max_minutes", "patience"}  # may change when a run goes on
-LATER = {"warmup", "valid_every", "checkpoint_every"}  # follow from the budget
 OWN_FILES = {
     "config.yaml",
     "data",
@@ -76,17 +74,17 @@ def run_training(settings: Settings, out: Path, display: Display) -> TrainingRes
     with _lock(out):
         checkpoints = list_checkpoints(out / "checkpoints")
         if checkpoints:
-            _compare_with_stored(settings, out)
+            _refuse_other_settings(settings, out)
             _refuse_other_data(settings, out)
         prepared = prepare(settings, out / "data", display.update)
         display.close()
         for line in [*([prepared.note] if prepared.note else []), *prepared.summary()]:
             display.say(line)
         settings = _resolve(settings, prepared)
-        new_budget = bool(checkpoints) and _compare_with_stored(settings, out)
         trainer = _build_trainer(settings, prepared, out, display)
         if checkpoints:
-            trainer.go_on_from(checkpoints[-1], new_budget=new_budget)
+            _refuse_other_settings(settings, out)  # now with what the corpus chose
+            trainer.go_on_from(checkpoints[-1])
             display.say(f"Going on from update {trainer.state.step:,}, as saved in {checkpoints[-1]}.")
         if trainer.done():
             display.say("Its budget is spent; to train longer, give a larger one, such as --max-steps.")
@@ -167,32 +165,26 @@ def _refuse_other_data(settings: Settings, out: Path) -> None:
         )
 
 
-def _compare_with_stored(settings: Settings, out: Path) -> bool:
-    """Refuse settings that differ from those of the run that stands here. True: they do not, but the budget is another.
-
-    A setting that is not given stands for what was chosen then.
-    """
+def _refuse_other_settings(settings: Settings, out: Path) -> None:
+    """Nothing but the budget may differ from the run that stands here. What is not given stands for what was chosen then."""
     stored = build_settings(read_yaml(out / "config.yaml"))
-    differing, new_budget = [], False
+    differing = []
     for section in Settings.model_fields:
         old, new = (vars(getattr(which, section)) for which in (stored, settings))
         for name, value in new.items():
-            if section == "training" and name in BUDGET:
-                new_budget |= value != old[name]
-            elif value is not None and value != old[name]:
+            if value is not None and value != old[name] and name not in ASKED:
                 differing.append(f"{section}.{name} was {old[name]!r}, now {value!r}")
     if differing:
         raise RequestError(
             f"{out} holds another run: {'; '.join(differing)}.",
             f"To go on with it, leave its settings as they were; to start anew, give a new --out or delete {out}.",
         )
-    return new_budget
 
 
 def _write_budget(settings: Settings, state: State, out: Path) -> None:
     """Complete `config.yaml` with what followed from the budget."""
     if state.budget:
-        chosen = {name: getattr(state.budget, name) for name in LATER}
+        chosen = {name: getattr(state.budget, name) for name in FOLLOWING}
         training = settings.training.model_copy(update=chosen)
         write_file(out / "config.yaml", settings.model_copy(update={"training": training}).to_yaml())
 

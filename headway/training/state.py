@@ -6,7 +6,7 @@ Nothing random is kept: dropout, order and subword sampling are drawn from (seed
 import json
 import re
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import torch
@@ -22,13 +22,14 @@ from headway.training.choices import Budget
 
 @dataclass
 class State:
-    """Where a run stands. `budget` is unknown while minutes are still being measured."""
+    """Where a run stands. `budget` is what was `asked` for in updates: unknown while minutes are still being measured."""
 
     step: int = 0
     epoch: int = 0
     place: int = 0  # updates done in this epoch
     tokens: int = 0  # target tokens so far, padding not counted
     seconds: float = 0.0
+    asked: dict[str, float | None] = field(default_factory=dict)
     budget: Budget | None = None
     best: float | None = None  # the named metric, larger is better
     best_step: int = 0
