@@ -53,14 +53,17 @@ def build_app(verb: str | None) -> typer.Typer:
     return app
 
 
-def _headway(
-    version: bool = typer.Option(False, "--version", help="Print the version."),
-    debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error."),
-) -> None:
-    """Turn the bilingual text that you have into a translator that you own."""
-    if version:
+def _print_version(wanted: bool) -> None:
+    if wanted:
         print(f"headway {__version__}")
         raise typer.Exit
+
+
+def _headway(
+    version: bool = typer.Option(False, "--version", is_eager=True, callback=_print_version, help="Print the version."),
+    debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error; goes with any command."),
+) -> None:
+    """Turn the bilingual text that you have into a translator that you own."""
 
 
 def _placeholder(name: str) -> Callable[[], Any]:

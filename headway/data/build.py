@@ -90,8 +90,8 @@ def _survey(settings: Settings, corpora: Corpora, facts: Facts, on_progress: Pro
             facts.source_characters += len(source)
             facts.target_characters += len(target)
         if facts.pairs_read % PART == 0:
-            on_progress("reading", facts.pairs_read, None)
-    on_progress("reading", facts.pairs_read, facts.pairs_read)
+            on_progress("Reading", facts.pairs_read, None)
+    on_progress("Reading", facts.pairs_read, facts.pairs_read)
     if facts.pairs_read == facts.dropped["blank"]:
         raise _nothing_left(facts)
     if identical == facts.pairs_read - facts.dropped["blank"]:
@@ -111,7 +111,7 @@ def _split(settings: Settings, digests: Digests, valid: list[Pair] | None, test:
 
 def _learn(settings: Settings, corpora: Corpora, in_training: Mask, facts: Facts, on_progress: Progress) -> Tokenizers:
     """Second pass: a vocabulary from the training pairs, one for both sides or one each."""
-    on_progress("learning the vocabulary", 0, None)
+    on_progress("Learning the vocabulary", 0, None)
 
     def train(sides: Sequence[int], vocab_size: int) -> Tokenizer:
         lines = (pair[side] for pair, use in zip(corpora.rows(), in_training, strict=True) if use for side in sides)
@@ -174,7 +174,7 @@ def _tokenise(
                 if text:  # subword sampling cuts it anew each epoch
                     text.append(part[places[i]] for i in good)
                 row += len(part)
-                on_progress("tokenising", row, facts.pairs_read)
+                on_progress("Tokenising", row, facts.pairs_read)
             store.end_segment(corpus.weight)
         facts.pairs_kept = store.pairs
     if not facts.pairs_kept:

@@ -121,10 +121,10 @@ def _settings_that_matter(settings: Settings) -> dict[str, Any]:
 def _fingerprints(files: list[Path], on_progress: Progress) -> dict[str, str]:
     fingerprints = {}
     for number, path in enumerate(files):
-        on_progress("checking files", number, len(files))
+        on_progress("Checking files", number, len(files))
         with path.open("rb") as file:
             fingerprints[str(path)] = hashlib.file_digest(file, "sha256").hexdigest()
-    on_progress("checking files", len(files), len(files))
+    on_progress("Checking files", len(files), len(files))
     return fingerprints
 
 

@@ -88,7 +88,7 @@ def _smooth(values: np.ndarray) -> np.ndarray:
 def _draw_losses(panel: Any, records: Sequence[Record]) -> None:
     steps, loss = _column(records, "loss")
     panel.plot(steps, loss, color=_TRAIN, alpha=0.3, linewidth=0.8)
-    panel.plot(steps, _smooth(loss), color=_TRAIN, linewidth=1.8, label="training")
+    panel.plot(steps, _smooth(loss), color=_TRAIN, linewidth=1.8, label="training (dropout on, labels smoothed)")
     valid_steps, valid_loss = _column(records, "valid_loss")
     if len(valid_steps):
         panel.plot(valid_steps, valid_loss, color=_VALID, linewidth=1.8, marker="o", markersize=3.5, label="validation")

@@ -160,7 +160,7 @@ def test_an_interrupted_preparation_is_not_taken_for_a_whole_one(
     out = tmp_path / "out"
 
     def interrupt(stage: str, done: int, total: int | None) -> None:
-        if stage == "tokenising":
+        if stage == "Tokenising":
             raise KeyboardInterrupt
 
     monkeypatch.setattr(build, "PART", 100)
@@ -283,12 +283,12 @@ def test_progress_is_reported_by_stages(stem: str, tmp_path: Path) -> None:
     seen: list[tuple[str, int, int | None]] = []
     prepare(make_settings(stem), tmp_path / "out", lambda *step: seen.append(step))
     assert list(dict.fromkeys(stage for stage, _, _ in seen)) == [
-        "checking files",
-        "reading",
-        "learning the vocabulary",
-        "tokenising",
+        "Checking files",
+        "Reading",
+        "Learning the vocabulary",
+        "Tokenising",
     ]
-    assert seen[-1] == ("tokenising", 300, 300)
+    assert seen[-1] == ("Tokenising", 300, 300)
 
 
 def test_pairs_as_text_are_read_back_exactly(tmp_path: Path) -> None:
