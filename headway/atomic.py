@@ -21,10 +21,13 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 @contextmanager
 def new_directory(path: Path) -> Iterator[Path]:
     """An empty directory to fill; when the block ends well it takes the place of `path`, and of what stood there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.new")
-    shutil.rmtree(beside, ignore_errors=True)
-    with _explained(path):
+    path = path.absolute()
+    beside, previous = path.with_name(f".{path.name}.new"), path.with_name(f".{path.name}.previous")
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if previous.exists() and not path.exists():  # killed between the two renames of `_swap`
+            previous.rename(path)
+        shutil.rmtree(beside, ignore_errors=True)
         try:
             beside.mkdir()
             yield beside
@@ -37,8 +40,9 @@ def new_directory(path: Path) -> Iterator[Path]:
 
 def write_file(path: Path, content: bytes | str) -> None:
     """Replace a file's content as a whole."""
+    path = path.absolute()
     beside = path.with_name(f".{path.name}.new")
-    with _explained(path):
+    with writing(path):
         try:
             beside.write_bytes(content.encode() if isinstance(content, str) else content)
             _sync(beside)
@@ -80,7 +84,8 @@ def _sync(path: Path) -> None:
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def writing(path: Path) -> Iterator[None]:
+    """Explain what keeps `path` from being written."""
     try:
         yield
     except OSError as error:
@@ -90,5 +95,5 @@ def _explained(path: Path) -> Iterator[None]:
                 "What was saved before is whole. Free some space, then run the same command again.",
             ) from error
         raise HeadwayError(
-            f"{path} cannot be written: {error.strerror or error}.", "Check the directory's permissions."
+            f"{path} cannot be written: {error.strerror or error}.", "Give a place that you may write to."
         ) from error

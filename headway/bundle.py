@@ -15,8 +15,8 @@ from pydantic import Field, ValidationError
 
 from headway import __version__
 from headway.atomic import new_directory
-from headway.config import Architecture, DecodingSettings, Section
-from headway.errors import BundleError
+from headway.config import Architecture, DecodingSettings, Section, TokenizerSettings
+from headway.errors import BundleError, RequestError
 from headway.text.tokenizer import Tokenizers
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class Manifest(Section):
     architecture: Architecture
     source_language: str
     target_language: str
+    tokenizer: TokenizerSettings = TokenizerSettings()
     decoding: DecodingSettings = DecodingSettings()
     provenance: Provenance = Provenance()
     files: dict[str, str] = Field(default_factory=dict)
@@ -67,6 +68,8 @@ def write_bundle(directory: Path, manifest: Manifest, weights: Mapping[str, "Ten
     """Write a whole bundle, in place of one that may stand there."""
     from safetensors.torch import save
 
+    if directory.exists() and not (directory / MANIFEST).is_file():
+        raise RequestError(f"{directory} is there already and is no model.", "Give a new directory for the model.")
     with new_directory(directory) as new:
         (new / WEIGHTS).write_bytes(save({name: tensor.detach().contiguous() for name, tensor in weights.items()}))
         (new / TOKENIZER).mkdir()
@@ -78,8 +81,11 @@ def write_bundle(directory: Path, manifest: Manifest, weights: Mapping[str, "Ten
 
 
 def read_bundle(directory: Path) -> Bundle:
-    """Check a bundle's files against their sums, all of them before any is used."""
-    manifest = _read_manifest(directory)
+    """Check a bundle's files against their sums, all of them before any is used.
+
+    A training run may put a new bundle in its place meanwhile: then the new one is read.
+    """
+    manifest = read_manifest(directory)
     wrong = []
     for name, sum_written in manifest.files.items():
         path = directory / name
@@ -87,6 +93,8 @@ def read_bundle(directory: Path) -> Bundle:
             wrong.append(f"{name} is missing")
         elif _sha256(path) != sum_written:
             wrong.append(f"{name} is not as it was written (changed or truncated)")
+    if wrong and read_manifest(directory) != manifest:
+        return read_bundle(directory)
     if wrong:
         raise BundleError(
             f"The model in {directory} is damaged: {'; '.join(wrong)}.",
@@ -95,7 +103,8 @@ def read_bundle(directory: Path) -> Bundle:
     return Bundle(directory, manifest, Tokenizers.load(directory / TOKENIZER))
 
 
-def _read_manifest(directory: Path) -> Manifest:
+def read_manifest(directory: Path) -> Manifest:
+    """A bundle's facts alone, without a look at its other files."""
     if not directory.exists():
         raise BundleError(f"There is no model {directory}.", "A model is a directory such as runs/en-de/best.")
     path = directory / MANIFEST

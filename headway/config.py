@@ -14,11 +14,11 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
-from headway.errors import DataError, RequestError
+from headway.errors import RequestError
 
 
 class Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", populate_by_name=True, allow_inf_nan=False)
 
 
 class Architecture(Section):
@@ -52,7 +52,7 @@ class ModelSettings(Section):
     n_heads: int | None = Field(None, ge=1, description="h, attention heads")
     d_k: int | None = Field(None, ge=1, description="width of a head's queries and keys; d_model / n_heads if not given")
     d_v: int | None = Field(None, ge=1, description="width of a head's values; d_model / n_heads if not given")
-    dropout: float | None = Field(None, ge=0, lt=1, description="on each sublayer's output and on embeddings plus positions")
+    dropout: float | None = Field(None, ge=0, le=0.99, description="on each sublayer's output and on embeddings plus positions")
     norm: Literal["post", "pre"] | None = Field(
         None, description="layer norm after each residual sum, as in the paper, or before each sublayer; by the preset"
     )
@@ -111,7 +111,7 @@ class TrainingSettings(Section):
     average: int = Field(5, ge=1, description="last checkpoints averaged at the end; 1 averages nothing")
     metric: Literal["bleu", "chrf", "loss"] = Field("bleu", description="validation figure that tells which model is best")
     patience: int = Field(10, ge=0, description="validations without a better figure before stopping; 0 never stops early")
-    seed: int = Field(1, ge=0, description="of everything random")
+    seed: int = Field(1, ge=0, lt=2**32, description="of everything random")
     threads: int | None = Field(None, ge=1, description="processor threads; all cores if not given")
 
 
@@ -180,7 +180,9 @@ def merge(content: Mapping[str, Any], overrides: Mapping[tuple[str, str], Any]) 
     """Settings from a file with options, named by (section, name), laid over them."""
     merged: dict[str, Any] = {key: dict(value) if isinstance(value, Mapping) else value for key, value in content.items()}
     for (section, name), value in overrides.items():
-        merged[section] = {**(merged.get(section) or {}), name: value}
+        found = merged.get(section) or {}
+        if isinstance(found, Mapping):  # what is no section is reported with all else that is wrong
+            merged[section] = {**found, name: value}
     return merged
 
 
@@ -221,5 +223,7 @@ def parse_corpus(text: str) -> tuple[str, float]:
     except ValueError:
         return text, 1.0
     if not 0 < value < math.inf:
-        raise DataError(f"The weight of the corpus {name} is {weight}.", "A weight is a number above 0, as in crawl.tsv:0.3.")
+        raise RequestError(
+            f"The weight of the corpus {name} is {weight}.", "A weight is a number above 0, as in crawl.tsv:0.3."
+        )
     return name, value

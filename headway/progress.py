@@ -6,7 +6,6 @@ from types import TracebackType
 from typing import TextIO
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 FIRST_LINE, NEXT_LINES = 2.0, 15.0  # seconds of silence that a person who reads a log accepts
@@ -16,7 +15,7 @@ class Display:
     """`say` writes a line that stays; `update` shows how far a piece of work is, with the time left."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
-        self._console = Console(file=stream or sys.stderr, highlight=False, soft_wrap=True)
+        self._console = Console(file=stream or sys.stderr, highlight=False, soft_wrap=True, markup=False, emoji=False)
         self._live: Progress | None = None
         self._task: TaskID | None = None
         self._work = ""
@@ -30,7 +29,7 @@ class Display:
         self.close()
 
     def say(self, text: str = "") -> None:
-        self._console.print(escape(text))
+        self._console.print(text)
 
     def update(self, work: str, done: int, total: int | None, detail: str = "") -> None:
         now = time.monotonic()
@@ -53,15 +52,15 @@ class Display:
     def _draw(self, work: str, done: int, total: int | None, detail: str) -> None:
         if self._live is None or self._task is None:
             columns = (
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(20),
-                TextColumn("{task.fields[count]}  {task.fields[detail]}"),
+                TextColumn("{task.fields[count]}  {task.fields[detail]}", markup=False),
             )
             self._live = Progress(*columns, console=self._console, transient=True, refresh_per_second=4)
             self._live.start()
-            self._task = self._live.add_task(escape(work), total=total, count="", detail="")
+            self._task = self._live.add_task(work, total=total, count="", detail="")
         count = f"{done:,}/{total:,}" if total else f"{done:,}"
-        self._live.update(self._task, completed=done, total=total, count=count, detail=escape(detail))
+        self._live.update(self._task, completed=done, total=total, count=count, detail=detail)
 
     def _time_left(self, now: float, done: int, total: int | None) -> str:
         if not total or done <= self._done_at_begin:

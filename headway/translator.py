@@ -72,7 +72,7 @@ class Translator:
         return results
 
     def encode(self, texts: Sequence[str], *, pool: bool = True, batch_tokens: int | None = None) -> list[np.ndarray]:
-        """The encoder's view of each text: the mean over its pieces [d_model], or a row for each and the end [S, d_model]."""
+        """The encoder's view of each text: the mean over its pieces and its end [d_model], or a row for each [S, d_model]."""
         pieces = self.tokenizers.source.encode(texts)
         results: list[np.ndarray] = [np.empty(0)] * len(texts)
         for batch in batches_by_length([len(source) for source in pieces], batch_tokens or self.decoding.batch_tokens):

@@ -1,14 +1,16 @@
 """The command line: verbs, each in a module of its own that is imported only when it is asked for."""
 
+import os
 import sys
 from collections.abc import Callable
+from functools import wraps
 from importlib import import_module
 from typing import Any
 
 import typer
 
 from headway import __version__
-from headway.errors import HeadwayError
+from headway.errors import HeadwayError, Interrupted
 
 VERBS = {
     "demo": "Train a small model on a made-up task and translate with it.",
@@ -25,19 +27,11 @@ def main() -> None:
     arguments = [word for word in sys.argv[1:] if word != "--debug"]
     try:
         build_app(next((word for word in arguments if word in VERBS), None))(arguments, prog_name="headway")
-    except HeadwayError as error:
+    except (HeadwayError, OSError) as error:
         if debug:
             raise
-        print(f"headway: {error.problem}", *([error.remedy] if error.remedy else []), sep="\n", file=sys.stderr)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        if debug:
-            raise
-        print("headway: interrupted.", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:  # whoever read our output has seen enough
-        sys.stderr.close()
-        sys.exit(0)
+        print(f"headway: {error}", file=sys.stderr)
+        sys.exit(error.exit_code if isinstance(error, HeadwayError) else 1)
 
 
 def build_app(verb: str | None) -> typer.Typer:
@@ -47,7 +41,7 @@ def build_app(verb: str | None) -> typer.Typer:
     for name, summary in VERBS.items():
         if name == verb:
             module = import_module(f"headway.cli.{name}")
-            app.command(name, help=f"{summary}\n\n{module.__doc__}", **getattr(module, "COMMAND", {}))(module.run)
+            app.command(name, help=f"{summary}\n\n{module.__doc__}", **getattr(module, "COMMAND", {}))(_guarded(module.run))
         else:
             app.command(name, help=summary)(_placeholder(name))
     return app
@@ -64,6 +58,22 @@ def _headway(
     debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error; goes with any command."),
 ) -> None:
     """Turn the bilingual text that you have into a translator that you own."""
+
+
+def _guarded(verb: Callable[..., None]) -> Callable[..., None]:
+    """A verb that takes Ctrl-C, and a reader who has seen enough, as what they are."""
+
+    @wraps(verb)
+    def run(*arguments: Any, **options: Any) -> None:
+        try:
+            verb(*arguments, **options)
+        except KeyboardInterrupt:
+            raise Interrupted("Interrupted.") from None
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left to flush goes nowhere
+            raise typer.Exit(0) from None
+
+    return run
 
 
 def _placeholder(name: str) -> Callable[[], Any]:

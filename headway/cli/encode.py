@@ -2,8 +2,8 @@
 
     headway encode runs/en-de/best sentences.en --output vectors.npy
 
-writes one row of d_model numbers a line: the mean over the line's pieces. With --tokens there is a row for each piece and one
-for each line's end, and vectors.lengths.npy tells how many rows each line has.
+writes one row of d_model numbers a line: the mean over the line's pieces and its end. With --tokens there is a row for each of
+them, and vectors.lengths.npy tells how many rows each line has.
 """
 
 import sys

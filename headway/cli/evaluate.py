@@ -31,7 +31,7 @@ def run(
     if (model is None) == (hypotheses is None) or (model is None) != (source is None):
         raise RequestError("Give either a model and --source, or --hypotheses.", "`headway evaluate --help` has examples.")
     from headway.data.readers import read_lines
-    from headway.evaluation.metrics import score
+    from headway.evaluation.metrics import check_lengths, score
 
     streams = [list(read_lines(path)) for path in references]
     if hypotheses:
@@ -41,8 +41,9 @@ def run(
         from headway.progress import Display
 
         assert model and source
+        sources = list(read_lines(source))
+        check_lengths(sources, streams)
         with Display() as display:
-            sources = list(read_lines(source))
             found = load(model).translate(
                 sources, beam=beam, on_progress=lambda done, total: display.update("Translating", done, total)
             )

@@ -34,9 +34,9 @@ def run(context: typer.Context, out: Path, config_file: Path | None, **options: 
     with Display() as display:
         try:
             result = run_training(settings, out, display)
-        except Interrupted as stop:
-            stop.remedy = f"To go on: {shlex.join(['headway', *sys.argv[1:]])}"
-            raise
+        except (Interrupted, KeyboardInterrupt) as stop:
+            again = f"To go on: {shlex.join(['headway', *sys.argv[1:]])}"
+            raise Interrupted(stop.problem if isinstance(stop, Interrupted) else "Interrupted.", again) from None
     print(f"Model: {result.model}  (learning curve, settings and test translations in {result.directory})", file=sys.stderr)
     print(f"Try:   echo 'Some text.' | headway translate {shlex.quote(str(result.model))}", file=sys.stderr)
 

@@ -62,9 +62,9 @@ def build(settings: Settings, corpora: Corpora, directory: Path, on_progress: Pr
     kept = _tokenise(settings, corpora, in_training, tokenizers, directory, facts, on_progress)
 
     held_out = _pick(corpora, np.concatenate([split.valid, split.test]))
-    seed, sources = settings.training.seed, digests.source[kept]
+    sources = digests.source[kept]
     facts.valid_given, facts.test_given = valid is not None, test is not None
-    facts.valid_overlap, facts.test_overlap = (_overlap(part or [], sources, seed) for part in (valid, test))
+    facts.valid_overlap, facts.test_overlap = (_overlap(part or [], sources) for part in (valid, test))
     valid = [held_out[row] for row in split.valid.tolist()] if valid is None else valid
     test = [held_out[row] for row in split.test.tolist()] if test is None else test
     facts.valid_pairs, facts.test_pairs = len(valid), len(test)
@@ -77,35 +77,37 @@ def build(settings: Settings, corpora: Corpora, directory: Path, on_progress: Pr
 def _survey(settings: Settings, corpora: Corpora, facts: Facts, on_progress: Progress) -> Digests:
     """First pass: check every line, count, and hash. Without pieces yet, what may be held out is judged by characters."""
     plausible = LengthFilter(2 * settings.data.max_length, settings.data.max_ratio)
-    collector = DigestCollector(settings.training.seed)
-    identical = 0
-    for source, target in corpora.rows():
-        blank = is_blank(source, target)
-        collector.add(source, target, usable=not blank, eligible=plausible.reason_to_drop(len(source), len(target)) is None)
-        facts.pairs_read += 1
-        if blank:
-            facts.dropped["blank"] += 1
-        else:
-            identical += source == target
-            facts.source_characters += len(source)
-            facts.target_characters += len(target)
-        if facts.pairs_read % PART == 0:
-            on_progress("Reading", facts.pairs_read, None)
+    collector = DigestCollector()
+    for corpus in corpora.train:
+        pairs = identical = 0
+        for source, target in corpus:
+            blank = is_blank(source, target)
+            eligible = plausible.reason_to_drop(len(source), len(target)) is None
+            collector.add(source, target, usable=not blank, eligible=eligible)
+            facts.pairs_read += 1
+            if blank:
+                facts.dropped["blank"] += 1
+            else:
+                pairs, identical = pairs + 1, identical + (source == target)
+                facts.source_characters += len(source)
+                facts.target_characters += len(target)
+            if facts.pairs_read % PART == 0:
+                on_progress("Reading", facts.pairs_read, None)
+        if pairs and identical == pairs:
+            raise DataError(
+                f"Source and target are the same in all {pairs:,} pairs of {corpus.name}.",
+                "One must hold the other's translation: check the files and their columns.",
+            )
     on_progress("Reading", facts.pairs_read, facts.pairs_read)
     if facts.pairs_read == facts.dropped["blank"]:
         raise _nothing_left(facts)
-    if identical == facts.pairs_read - facts.dropped["blank"]:
-        raise DataError(
-            f"Source and target are the same in all {identical:,} pairs of {', '.join(str(path) for path in corpora.files)}.",
-            "One must hold the other's translation: check the files and their columns.",
-        )
     return collector.finish()
 
 
 def _split(settings: Settings, digests: Digests, valid: list[Pair] | None, test: list[Pair] | None) -> Split:
     size = settings.data.held_out or default_held_out(int(digests.usable.sum()))
     given = [sentence for pair in [*(valid or []), *(test or [])] for sentence in pair]
-    apart_from = np.array([digest(sentence, settings.training.seed) for sentence in given], np.uint64)
+    apart_from = np.array([digest(sentence) for sentence in given], np.uint64)
     return cut(digests, valid=size if valid is None else 0, test=size if test is None else 0, apart_from=apart_from)
 
 
@@ -187,8 +189,8 @@ def _pick(corpora: Corpora, rows: NDArray[np.int64]) -> dict[int, Pair]:
     return {row: pair for row, pair in enumerate(corpora.rows()) if row in wanted} if wanted else {}
 
 
-def _overlap(part: list[Pair], training_sources: NDArray[np.uint64], seed: int) -> int:
-    sources = np.array([digest(source, seed) for source, _ in part], np.uint64)
+def _overlap(part: list[Pair], training_sources: NDArray[np.uint64]) -> int:
+    sources = np.array([digest(source) for source, _ in part], np.uint64)
     return int(np.isin(sources, training_sources).sum())
 
 

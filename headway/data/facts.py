@@ -13,7 +13,7 @@ class Facts:
     pairs_kept: int = 0
     dropped: dict[Reason, int] = field(default_factory=lambda: {"blank": 0, "long": 0, "ratio": 0})
     leaking: int = 0  # pairs left out of training because they repeat a sentence of a part that was cut off
-    source_characters: int = 0  # of the pairs that the vocabulary was learned from
+    source_characters: int = 0  # of all pairs that are not blank
     target_characters: int = 0
     source_tokens: int = 0
     target_tokens: int = 0

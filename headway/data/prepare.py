@@ -38,9 +38,15 @@ class Prepared:
     reused: bool
 
     @property
+    def pairs_per_epoch(self) -> int:
+        """Each corpus counted as often as its weight takes it."""
+        return round(sum((end - start) * weight for start, end, weight in self.train.segments))
+
+    @property
     def target_tokens(self) -> int:
-        """What one pass over the training pairs predicts, eos included."""
-        return int(self.train.target_lengths.sum()) + len(self.train)
+        """What an epoch predicts, eos included."""
+        lengths = self.train.target_lengths
+        return round(sum((lengths[start:end].sum() + end - start) * weight for start, end, weight in self.train.segments))
 
     def store_of_epoch(self, epoch: int) -> Store:
         """The training pairs; with subword sampling, cut anew for this epoch, in place of the epoch before."""
@@ -97,11 +103,11 @@ def _open(settings: Settings) -> Corpora:
     if not settings.data.train:
         raise RequestError("No training corpus is given.", "Name one: --train data/train --from en --to de.")
     languages = settings.data.source_language, settings.data.target_language
-    return Corpora(
-        [open_corpus(spec, *languages) for spec in settings.data.train],
-        open_corpus(settings.data.valid, *languages) if settings.data.valid else None,
-        open_corpus(settings.data.test, *languages) if settings.data.test else None,
-    )
+    valid, test = (open_corpus(spec, *languages) if spec else None for spec in (settings.data.valid, settings.data.test))
+    for part in (valid, test):
+        if part and part.weight != 1:
+            raise RequestError(f"{part.name} has a weight, but it is held out, and used whole.", "Only --train takes a weight.")
+    return Corpora([open_corpus(spec, *languages) for spec in settings.data.train], valid, test)
 
 
 def _record(settings: Settings, corpora: Corpora, on_progress: Progress = _silent) -> dict[str, Any]:
@@ -114,7 +120,6 @@ def _settings_that_matter(settings: Settings) -> dict[str, Any]:
     tokenizer = settings.tokenizer.model_dump()
     sampling = tokenizer.pop("sampling") > 0  # how much is a matter of each epoch; whether decides if the text is kept
     named = {"data": settings.data.model_dump(by_alias=True), "tokenizer": {**tokenizer, "sampling": sampling}}
-    named["training"] = {"seed": settings.training.seed}
     return {f"{section}.{name}": value for section, values in named.items() for name, value in values.items()}
 
 
@@ -139,6 +144,9 @@ def _differences(directory: Path, wanted: dict[str, Any]) -> list[str]:
         found = json.loads(path.read_text(encoding="utf-8"))
         if found["format"] != FORMAT:
             return [f"{directory} was made by another version of Headway"]
+        vocab_size = "tokenizer.vocab_size"
+        if found["settings"][vocab_size] is None and wanted["settings"][vocab_size] == found["facts"]["vocab_asked"]:
+            found["settings"][vocab_size] = found["facts"]["vocab_asked"]  # asking for what was chosen changes nothing
         files = _compare(found["fingerprints"], wanted["fingerprints"])
         return files + [f"setting {change}" for change in _compare(found["settings"], wanted["settings"])]
     except (OSError, ValueError, KeyError, TypeError):

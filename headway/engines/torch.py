@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headway.decoding.search import Hypothesis, beam_search, greedy_search
+from headway.decoding.search import Hypothesis, beam_search
 from headway.models.transformer import Transformer
 from headway.nn.cache import DecoderCache
 from headway.text.tokenizer import Tokenizer
@@ -27,12 +27,15 @@ class TorchEngine:
         """The best hypotheses of each source (its pieces, without an end), best first; each at most `limits` pieces long."""
         self.model.eval()
         cache = self.model.start(self._pad(sources))
-        limit = torch.tensor(limits)
-        if beam == 1:
-            best = greedy_search(self.step, cache, bos=self.bos, eos=self.eos, limits=limit, alpha=length_penalty)
-            return [[hypothesis] for hypothesis in best]
         return beam_search(
-            self.step, cache, bos=self.bos, eos=self.eos, limits=limit, beam=beam, nbest=nbest, alpha=length_penalty
+            self.step,
+            cache,
+            bos=self.bos,
+            eos=self.eos,
+            limits=torch.tensor(limits),
+            beam=beam,
+            nbest=nbest,
+            alpha=length_penalty,
         )
 
     def step(self, tokens: Tensor, cache: DecoderCache) -> tuple[Tensor, DecoderCache]:

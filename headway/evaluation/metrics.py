@@ -39,20 +39,20 @@ def score(hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, low
     """All three metrics. `lowercase` concerns BLEU and chrF; TER never looks at case, here and in the command `sacrebleu`."""
     from sacrebleu.metrics.ter import TER
 
-    _check(hypotheses, references)
+    check_lengths(hypotheses, references)
     metrics = (_bleu(lowercase), _chrf(lowercase), TER())
     return Scores(*(Score(_compute(metric, hypotheses, references), str(metric.get_signature())) for metric in metrics))
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:
     """BLEU alone, for validation: TER takes many times as long."""
-    _check(hypotheses, references)
+    check_lengths(hypotheses, references)
     return _compute(_bleu(lowercase=False), hypotheses, references)
 
 
 def chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:
     """chrF alone, for validation."""
-    _check(hypotheses, references)
+    check_lengths(hypotheses, references)
     return _compute(_chrf(lowercase=False), hypotheses, references)
 
 
@@ -76,7 +76,7 @@ def _compute(metric: Any, hypotheses: Sequence[str], references: Sequence[Sequen
     return float(metric.corpus_score(hypotheses, references).score)
 
 
-def _check(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
+def check_lengths(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
     """sacreBLEU itself would cut at the shorter one, or fail in its middle."""
     if isinstance(hypotheses, str) or isinstance(references, str) or any(isinstance(stream, str) for stream in references):
         raise TypeError("hypotheses are a list of strings, references a list of such lists")

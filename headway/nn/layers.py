@@ -1,11 +1,11 @@
 """Section 3.1: residual connections and norms, the layer of the encoder and of the decoder, and the two stacks.
 
-A layer is assembled from parts handed to it, so that a relative of the paper's model is another assembly.
+A layer is assembled from parts handed to it, so that a relative of the paper's model is another assembly. A residual connection
+says where a sublayer's input comes from (`before`) and how its output joins the stream (`after`).
 B batch, S source, T target.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from torch import Tensor, nn
 
@@ -14,14 +14,6 @@ from headway.nn.cache import DecoderCache, LayerCache
 from headway.nn.dropout import Dropout
 from headway.nn.feedforward import FeedForward
 from headway.nn.masks import causal_mask
-
-
-class Residual(Protocol):
-    """Where a sublayer's input comes from, and how its output joins the stream."""
-
-    def before(self, x: Tensor) -> Tensor: ...
-
-    def after(self, x: Tensor, sublayer: Tensor) -> Tensor: ...
 
 
 class PostNorm(nn.Module):

@@ -1,16 +1,10 @@
-"""Section 3.5: what tells positions apart. Each scheme is called with the first position and a length."""
+"""Section 3.5: what tells positions apart. Each scheme is called with the first position and a
+length, and gives vectors that broadcast to [length, d_model]."""
 
 import math
-from typing import Protocol
 
 import torch
 from torch import Tensor, nn
-
-
-class Positions(Protocol):
-    def __call__(self, start: int, length: int) -> Tensor:
-        """Vectors of the positions start, ..., start + length - 1: [length, d_model], or something that broadcasts to it."""
-        ...
 
 
 def sinusoids(positions: Tensor, d_model: int) -> Tensor:

@@ -1,5 +1,6 @@
 """The learning curve of a run, as a picture: is it still learning, has it begun to learn by heart, how good is it."""
 
+import io
 import json
 import math
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from headway.atomic import write_file
 from headway.errors import DataError, HeadwayError
 
 _TRAIN, _VALID, _BLEU, _QUIET = "#7a8794", "#c8401f", "#1f6f8b", "#5b6570"
@@ -43,7 +45,9 @@ def draw_learning_curve(metrics: Path, picture: Path) -> None:
     panels[-1].set_xlabel("update")
     panels[-1].xaxis.set_major_formatter("{x:,.0f}")
     _add_minutes(panels[0], records)
-    figure.savefig(picture)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png")
+    write_file(picture, buffer.getvalue())
 
 
 def read_metrics(path: Path) -> list[Record]:

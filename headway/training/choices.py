@@ -53,18 +53,28 @@ def default_tokens(target_tokens: int) -> int:
     return round(50 * min(target_tokens, full) * math.sqrt(max(1.0, target_tokens / full)))
 
 
-def choose_budget(settings: TrainingSettings, total: int, updates_per_epoch: int, validations: int = VALIDATIONS) -> Budget:
-    """A warm-up of at most a fifth; some validations, but at most four an epoch."""
+def choose_budget(settings: TrainingSettings, total: int, validations: int = VALIDATIONS) -> Budget:
+    """A warm-up of at most a fifth, and the validations spread evenly."""
     warmup = settings.warmup if settings.warmup is not None else min(default_warmup(settings), total // 5)
-    valid_every = settings.valid_every or max(1, min(total, max(math.ceil(total / validations), updates_per_epoch // 4)))
+    valid_every = settings.valid_every or math.ceil(total / validations)
     return Budget(total, warmup, valid_every, settings.checkpoint_every or valid_every)
 
 
 def default_warmup(settings: TrainingSettings) -> int:
-    """Updates of warm-up in a long run: the paper's 4,000 with its schedule, less with a budget that is known."""
+    """Updates of warm-up in a long run, if not given: the paper's 4,000 with its schedule, less with a budget that is known."""
+    if settings.warmup is not None:
+        return settings.warmup
     if settings.schedule == "paper":
         return 4000
     return 600 if (settings.batch_tokens or 0) <= PASS_TOKENS else 2000
+
+
+def with_budget(settings: Settings, budget: Budget | None) -> Settings:
+    """The settings with what followed from the budget, once it is known."""
+    if budget is None:
+        return settings
+    following = {name: getattr(budget, name) for name in FOLLOWING}
+    return settings.model_copy(update={"training": settings.training.model_copy(update=following)})
 
 
 def total_updates(settings: TrainingSettings, *, target_tokens: int, updates_per_epoch: int) -> int | None:

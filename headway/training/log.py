@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from headway.atomic import write_file
+from headway.atomic import write_file, writing
 
 
 class MetricsLog:
@@ -12,7 +12,7 @@ class MetricsLog:
         self.path = path
 
     def write(self, record: dict[str, Any]) -> None:
-        with self.path.open("a", encoding="utf-8") as file:
+        with writing(self.path), self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
 
     def rewind(self, step: int) -> None:

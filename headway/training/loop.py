@@ -10,13 +10,14 @@ import numpy as np
 import torch
 from torch import nn
 
+from headway.atomic import write_file
 from headway.config import Settings
 from headway.data.batching import Batch, collate, epoch_batches
 from headway.data.prepare import Prepared
 from headway.errors import Interrupted, TrainingError
 from headway.models.transformer import Transformer
 from headway.progress import Display
-from headway.training.choices import ASKED, VALIDATIONS, choose_budget, default_warmup, total_updates
+from headway.training.choices import ASKED, VALIDATIONS, Budget, choose_budget, default_warmup, total_updates, with_budget
 from headway.training.interruption import Interruption
 from headway.training.log import MetricsLog
 from headway.training.loss import batch_loss
@@ -25,6 +26,7 @@ from headway.training.state import State, list_checkpoints, load_checkpoint, sav
 from headway.training.validation import Validation, Validator
 
 REPORT_EVERY = 10  # updates
+UNKNOWN = 10**9  # updates, while minutes are being measured: the rate does not fall yet
 VALIDATION_SHARE = 0.1  # of the time, at most
 Keep = Callable[[str, State, Validation | None], None]
 
@@ -51,12 +53,15 @@ class Trainer:
         self._store = prepared.train
         self._last_bleu = ""
         self._meter = _Meter()
+        self._known: int | None = None  # updates of the budgets that need no measuring
 
-    def go_on_from(self, checkpoint: Path) -> None:
+    def go_on_from(self, checkpoint: Path, best_so_far: float | None) -> None:
         """Stand where the checkpoint stood; with another budget than it had, the schedule is stretched to the new one."""
         self.state = load_checkpoint(checkpoint, self.model, self.optimizer)
         if self.state.asked != self._asked():
             self.state.asked, self.state.budget, self.state.stale = self._asked(), None, 0
+            if best_so_far is not None:  # an average that was chosen at the end is in no checkpoint
+                self.state.best = max(best_so_far, self.state.best or best_so_far)
 
     def _asked(self) -> dict[str, float | None]:
         return {name: getattr(self.settings.training, name) for name in ASKED}
@@ -68,17 +73,16 @@ class Trainer:
         self._meter = _Meter()
         with Interruption() as interruption:
             while not self.done():
-                updates = self._updates_of_epoch()
-                for passes in updates[self.state.place :]:
+                for passes in self._updates_of_epoch()[self.state.place :]:
+                    if self.done():
+                        return
                     self._update(passes)
                     if self.state.budget is None:
-                        self._measure_budget(len(updates))
+                        self._measure_budget()
                     self._after_update()
                     if interruption.asked:
                         self._save()
                         raise Interrupted(f"Stopped at update {self.state.step:,}; everything is saved in {self.directory}.")
-                    if self.done():
-                        return
                 self.state.epoch, self.state.place = self.state.epoch + 1, 0
 
     def _updates_of_epoch(self) -> list[list[np.ndarray]]:
@@ -95,11 +99,19 @@ class Trainer:
             seed=training.seed,
             epoch=state.epoch,
         )
+        self._known = total_updates(training, target_tokens=self.prepared.target_tokens, updates_per_epoch=len(updates))
         if state.budget is None and training.max_minutes is None:
-            total = total_updates(training, target_tokens=self.prepared.target_tokens, updates_per_epoch=len(updates))
-            assert total is not None
-            state.budget = choose_budget(training, total, len(updates))
+            assert self._known is not None
+            self._set_budget(choose_budget(training, self._known))
         return updates
+
+    def _set_budget(self, budget: Budget) -> None:
+        self.state.budget = budget
+        self.write_settings()
+
+    def write_settings(self) -> None:
+        """`config.yaml`: complete, as far as it is known."""
+        write_file(self.directory / "config.yaml", with_budget(self.settings, self.state.budget).to_yaml())
 
     def _update(self, passes: list[np.ndarray]) -> None:
         """One step of Adam on the mean loss over all target tokens of all passes."""
@@ -116,7 +128,7 @@ class Trainer:
             total += float(loss.detach())
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), training.clip or math.inf)
         if not (math.isfinite(total) and torch.isfinite(norm)):
-            raise self._diverged(total / tokens)
+            raise self._diverged(total / tokens, state.step + 1)
         for group in self.optimizer.param_groups:
             group["lr"] = self._rate(state.step + 1)
         self.optimizer.step()
@@ -161,10 +173,12 @@ class Trainer:
     def _validate(self) -> dict[str, Any]:
         state = self.state
         found = self.validator.validate(self.model)
+        if not math.isfinite(found.loss):
+            raise self._diverged(found.loss, state.step)
         value = found.value(self.settings.training.metric)
         better = state.best is None or value > state.best
         if better:
-            state.best, state.best_step, state.stale = value, state.step, 0
+            state.best, state.stale = value, 0
             self.keep("best", state, found)
         else:
             state.stale += 1
@@ -188,14 +202,16 @@ class Trainer:
         budget, patience = self.state.budget, self.settings.training.patience
         return (budget is not None and self.state.step >= budget.total) or (0 < patience <= self.state.stale)
 
-    def _measure_budget(self, updates_per_epoch: int) -> None:
+    def _measure_budget(self) -> None:
         """Turn minutes into updates, once: after a start long enough to know what an update and a validation take here."""
         training, state = self.settings.training, self.state
         assert training.max_minutes
         allowed = 60 * training.max_minutes
         steps, seconds = state.step - self._first_step, time.monotonic() - self._begun
+        if self._known is not None and state.step >= self._known:  # another budget is spent already
+            return self._set_budget(choose_budget(training, self._known))
         if not (steps >= 20 and seconds >= min(60.0, 0.03 * allowed)) and seconds < 0.2 * allowed:
-            return
+            return None
         update = seconds / steps
         validation = self.validator.measure(self.model)
         self._meter.since += validation
@@ -207,12 +223,12 @@ class Trainer:
             validations = int(min(VALIDATIONS, max(1.0, VALIDATION_SHARE * left / validation)))
             more = (left - validations * validation) / update
         total = state.step + max(1, round(more))
-        known = total_updates(training, target_tokens=self.prepared.target_tokens, updates_per_epoch=updates_per_epoch)
-        state.budget = choose_budget(training, min(total, known or total), updates_per_epoch, validations)
+        budget = choose_budget(training, min(total, self._known or total), validations)
         self.display.say(
-            f"{training.max_minutes:g} minutes are {state.budget.total:,} updates here: "
-            f"{update:.2f} s each, {validation:.1f} s a validation every {state.budget.valid_every:,}."
+            f"{training.max_minutes:g} minutes are {total:,} updates here: "
+            f"{update:.2f} s each, {validation:.1f} s a validation every {budget.valid_every:,}."
         )
+        return self._set_budget(budget)
 
     def _seconds(self) -> float:
         """Seconds of this run, those before an interruption included."""
@@ -220,14 +236,15 @@ class Trainer:
 
     def _rate(self, step: int) -> float:
         training, budget = self.settings.training, self.state.budget
-        warmup, total = (budget.warmup, budget.total) if budget else (default_warmup(training), 10**9)
+        warmup, total = (budget.warmup, budget.total) if budget else (default_warmup(training), UNKNOWN)
         return learning_rate(training, step, d_model=self.model.architecture.d_model, warmup=warmup, total=total)
 
-    def _diverged(self, loss: float) -> TrainingError:
-        step, saved = self.state.step + 1, list_checkpoints(self.directory / "checkpoints")
+    def _diverged(self, loss: float, step: int) -> TrainingError:
+        saved = list_checkpoints(self.directory / "checkpoints")
         kept = f"The newest state that was saved is {saved[-1]}." if saved else "Nothing was saved yet."
+        what = "The gradient is not finite" if math.isfinite(loss) else f"The loss is {loss}"
         return TrainingError(
-            f"The loss is {loss} at update {step:,}, where the learning rate is {self._rate(step):.2g}. {kept}",
+            f"{what} at update {step:,}, where the learning rate is {self._rate(step):.2g}. {kept}",
             "Likely reasons: a learning rate that is too high, a warm-up that is too short, no clipping (--clip 0). "
             "Start again in a new --out with half the --learning-rate or twice the --warmup.",
         )

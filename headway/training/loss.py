@@ -35,13 +35,12 @@ def fused_loss(hidden: Tensor, weight: Tensor, target: Tensor, smoothing: float)
 
     The gradients are computed in the forward pass, while a chunk's probabilities are at hand.
     """
-    return _FusedLoss.apply(hidden, weight, target, smoothing)
+    return _FusedLoss.apply(hidden, weight, target, smoothing, torch.is_grad_enabled())
 
 
 class _FusedLoss(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, hidden: Tensor, weight: Tensor, target: Tensor, smoothing: float) -> Tensor:
-        wanted = ctx.needs_input_grad[0] or ctx.needs_input_grad[1]
+    def forward(ctx: Any, hidden: Tensor, weight: Tensor, target: Tensor, smoothing: float, learning: bool) -> Tensor:
         vocab = len(weight)
         mean_row = weight.sum(dim=0) / vocab  # hidden @ mean_row: the mean logit of each token
         grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight)
@@ -55,17 +54,17 @@ class _FusedLoss(torch.autograd.Function):
             total = p.sum(dim=-1, keepdim=True)
             log_total = total.log()
             loss += ((log_total - of_target) * (1 - smoothing) + smoothing * (log_total + top - (x @ mean_row)[:, None])).sum()
-            if wanted:
+            if learning:
                 p.div_(total).scatter_add_(1, y, torch.full_like(total, smoothing - 1))
                 torch.mm(p, weight, out=grad_hidden[start : start + ROWS])
                 grad_weight.addmm_(p.t(), x)
-        if wanted:
+        if learning:
             grad_hidden.sub_(mean_row, alpha=smoothing)
             grad_weight.sub_(hidden.sum(dim=0), alpha=smoothing / vocab)
             ctx.save_for_backward(grad_hidden, grad_weight)
         return loss
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         grad_hidden, grad_weight = ctx.saved_tensors
-        return grad_hidden * grads[0], grad_weight * grads[0], None, None
+        return grad_hidden * grads[0], grad_weight * grads[0], None, None, None

@@ -12,9 +12,9 @@ from typing import Any
 import torch
 from filelock import FileLock, Timeout
 
-from headway.atomic import write_file
-from headway.bundle import Manifest, Provenance, read_bundle, write_bundle
-from headway.config import Settings, build_settings, merge, read_yaml
+from headway.atomic import write_file, writing
+from headway.bundle import Manifest, Provenance, read_bundle, read_manifest, write_bundle
+from headway.config import Architecture, ModelSettings, Settings, build_settings, merge, read_yaml
 from headway.data.prepare import Prepared, prepare, why_rebuild
 from headway.errors import HeadwayError, RequestError
 from headway.evaluation.metrics import Scores, score
@@ -23,7 +23,7 @@ from headway.models.transformer import build, count_parameters
 from headway.models.weights import average_weights, get_weights, set_weights
 from headway.progress import Display
 from headway.reports.curves import draw_learning_curve
-from headway.training.choices import ASKED, FOLLOWING, resolve
+from headway.training.choices import ASKED, resolve, with_budget
 from headway.training.loop import Trainer
 from headway.training.state import State, list_checkpoints, load_weights
 from headway.training.validation import Validation, Validator
@@ -75,94 +75,102 @@ def run_training(settings: Settings, out: Path, display: Display) -> TrainingRes
         checkpoints = list_checkpoints(out / "checkpoints")
         if checkpoints:
             _refuse_other_settings(settings, out)
-            _refuse_other_data(settings, out)
+            _refuse_other_data(out, why_rebuild(settings, out / "data"))
         prepared = prepare(settings, out / "data", display.update)
         display.close()
         for line in [*([prepared.note] if prepared.note else []), *prepared.summary()]:
             display.say(line)
-        settings = _resolve(settings, prepared)
-        trainer = _build_trainer(settings, prepared, out, display)
+        settings, architecture = _resolve(settings, prepared)
+        trainer = _build_trainer(settings, architecture, prepared, out, display)
         if checkpoints:
             _refuse_other_settings(settings, out)  # now with what the corpus chose
-            trainer.go_on_from(checkpoints[-1])
+            known = read_manifest(out / "last").provenance.data
+            _refuse_other_data(
+                out, [f"{name} changed" for name, sha in prepared.fingerprints.items() if known.get(name) != sha]
+            )
+            trainer.go_on_from(checkpoints[-1], _best_so_far(out, settings.training.metric))
             display.say(f"Going on from update {trainer.state.step:,}, as saved in {checkpoints[-1]}.")
         if trainer.done():
-            display.say("Its budget is spent; to train longer, give a larger one, such as --max-steps.")
-        write_file(out / "config.yaml", settings.to_yaml())
+            display.say("This run is complete; to train longer, give it a larger --max-steps or --patience.")
+        trainer.write_settings()
         try:
             trainer.run()
         finally:
             display.close()
-            _write_budget(settings, trainer.state, out)
         return _finish(trainer)
 
 
-def _resolve(settings: Settings, prepared: Prepared) -> Settings:
-    """The settings with every choice made that the corpus decides."""
-    chosen = resolve(settings, pairs=len(prepared.train), target_tokens=prepared.target_tokens)
+def _resolve(settings: Settings, prepared: Prepared) -> tuple[Settings, Architecture]:
+    """The settings with every choice made that the corpus decides, and the model's shape."""
+    chosen = resolve(settings, pairs=prepared.pairs_per_epoch, target_tokens=prepared.target_tokens)
+    source, target = prepared.tokenizers.source, prepared.tokenizers.target
+    architecture = build_architecture(
+        chosen.model, source_vocab=source.size, target_vocab=target.size, shared=prepared.tokenizers.shared
+    )
+    shape = {name: value for name, value in vars(architecture).items() if name in ModelSettings.model_fields}
+    model = chosen.model.model_copy(update=shape)
     tokenizer = chosen.tokenizer.model_copy(update={"vocab_size": prepared.facts.vocab_asked})
-    return chosen.model_copy(update={"tokenizer": tokenizer})
+    return chosen.model_copy(update={"model": model, "tokenizer": tokenizer}), architecture
 
 
 def _check_request(settings: Settings) -> None:
-    missing = [
-        option
-        for option, value in (
-            ("--train", settings.data.train),
-            ("--from", settings.data.source_language),
-            ("--to", settings.data.target_language),
-        )
-        if not value
-    ]
+    """What can be known to be wrong before anything is read."""
+    data = settings.data
+    needed = (("--train", data.train), ("--from", data.source_language), ("--to", data.target_language))
+    missing = [option for option, value in needed if not value]
     if missing:
         raise RequestError(
             f"Not given: {', '.join(missing)}.", "As in: headway train --train data/train --from en --to de --out runs/en-de"
         )
+    if settings.model.preset or settings.model.d_model:
+        build_architecture(settings.model, source_vocab=1, target_vocab=1, shared=settings.tokenizer.shared)
 
 
 def _check_directory(out: Path) -> None:
     if out.exists() and not out.is_dir():
         raise RequestError(f"{out} is a file.", "Give --out a directory.")
-    other = (
-        sorted(path.name for path in out.iterdir() if path.name not in OWN_FILES and not path.name.startswith("."))
-        if out.exists()
-        else []
-    )
-    if other:
-        raise RequestError(f"{out} holds something that is no run: {', '.join(other[:5])}.", "Give --out a new directory.")
-    try:
+    with writing(out):
         out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise HeadwayError(
-            f"{out} cannot be made: {error.strerror}.", "Give --out a directory that you may write to."
-        ) from None
+        names = sorted(path.name for path in out.iterdir() if not path.name.startswith("."))
+    other = [name for name in names if name not in OWN_FILES]
+    if other and "config.yaml" not in names:
+        raise RequestError(f"{out} holds something that is no run: {', '.join(other[:5])}.", "Give --out a new directory.")
 
 
 @contextmanager
 def _lock(out: Path) -> Iterator[None]:
     """Two runs at once in one directory are refused; the lock goes with the process that holds it."""
-    owner = out / "run.owner"
+    lock, owner = FileLock(out / "run.lock", timeout=0), out / "run.owner"
+    with writing(out):
+        try:
+            lock.acquire()
+        except Timeout:
+            whose = owner.read_text() if owner.exists() else "another process"
+            raise RequestError(
+                f"A run is in progress in {out}: {whose}.", "Wait for it or stop it, or give another --out."
+            ) from None
     try:
-        with FileLock(out / "run.lock", timeout=0):
-            now = datetime.now().strftime("%Y-%m-%d %H:%M:%S")
-            write_file(owner, f"process {os.getpid()} on {socket.gethostname()}, since {now}")
-            try:
-                yield
-            finally:
-                owner.unlink(missing_ok=True)
-    except Timeout:
-        whose = owner.read_text() if owner.exists() else "another process"
-        raise RequestError(
-            f"A run is in progress in {out}: {whose}.", "Wait for it or stop it, or give another --out."
-        ) from None
+        now = datetime.now().strftime("%Y-%m-%d %H:%M:%S")
+        write_file(owner, f"process {os.getpid()} on {socket.gethostname()}, since {now}")
+        yield
+    finally:
+        owner.unlink(missing_ok=True)
+        lock.release()
 
 
-def _refuse_other_data(settings: Settings, out: Path) -> None:
-    reasons = why_rebuild(settings, out / "data")
-    if reasons:
+def _refuse_other_data(out: Path, changes: list[str]) -> None:
+    if changes:
         raise RequestError(
-            f"{out} holds a run on other data: {'; '.join(reasons)}.", f"Give a new --out, or delete {out} to start anew."
+            f"{out} holds a run on other data: {'; '.join(changes)}.", f"Give a new --out, or delete {out} to start anew."
         )
+
+
+def _changed_files(prepared: Prepared, out: Path) -> list[str]:
+    """Against what the run's model was trained on, for data/ may have been deleted and made anew."""
+    if not (out / "last").exists():
+        return []
+    before = read_manifest(out / "last").provenance.data
+    return [f"{name} changed" for name, digest in prepared.fingerprints.items() if before.get(name) != digest]
 
 
 def _refuse_other_settings(settings: Settings, out: Path) -> None:
@@ -181,19 +189,16 @@ def _refuse_other_settings(settings: Settings, out: Path) -> None:
         )
 
 
-def _write_budget(settings: Settings, state: State, out: Path) -> None:
-    """Complete `config.yaml` with what followed from the budget."""
-    if state.budget:
-        chosen = {name: getattr(state.budget, name) for name in FOLLOWING}
-        training = settings.training.model_copy(update=chosen)
-        write_file(out / "config.yaml", settings.model_copy(update={"training": training}).to_yaml())
+def _best_so_far(out: Path, metric: str) -> float | None:
+    """What validation found of the model in best/."""
+    if not (out / "best").exists():
+        return None
+    found = read_manifest(out / "best").provenance.metrics
+    return Validation(found["valid_loss"], found["valid_bleu"], found["valid_chrf"]).value(metric)
 
 
-def _build_trainer(settings: Settings, prepared: Prepared, out: Path, display: Display) -> Trainer:
+def _build_trainer(settings: Settings, architecture: Architecture, prepared: Prepared, out: Path, display: Display) -> Trainer:
     tokenizers = prepared.tokenizers
-    architecture = build_architecture(
-        settings.model, source_vocab=tokenizers.source.size, target_vocab=tokenizers.target.size, shared=tokenizers.shared
-    )
     model = build(architecture, pad=tokenizers.source.pad, seed=settings.training.seed)
     display.say(
         f"Model {settings.model.preset}: {architecture.n_layers}+{architecture.n_decoder_layers} layers, "
@@ -204,13 +209,14 @@ def _build_trainer(settings: Settings, prepared: Prepared, out: Path, display: D
         architecture=architecture,
         source_language=settings.data.source_language,
         target_language=settings.data.target_language,
+        tokenizer=settings.tokenizer,
         decoding=settings.decoding,
-        provenance=Provenance(settings=settings.model_dump(by_alias=True), data=prepared.fingerprints),
     )
 
     def keep(name: str, state: State, found: Validation | None) -> None:
         metrics = {f"valid_{key}": value for key, value in vars(found).items()} if found else {}
-        provenance = manifest.provenance.model_copy(update={"step": state.step, "metrics": metrics})
+        chosen = with_budget(settings, state.budget).model_dump(by_alias=True)
+        provenance = Provenance(step=state.step, settings=chosen, data=prepared.fingerprints, metrics=metrics)
         write_bundle(out / name, manifest.model_copy(update={"provenance": provenance}), get_weights(model), tokenizers)
 
     return Trainer(

@@ -32,18 +32,22 @@ class State:
     asked: dict[str, float | None] = field(default_factory=dict)
     budget: Budget | None = None
     best: float | None = None  # the named metric, larger is better
-    best_step: int = 0
     stale: int = 0  # validations since the best
 
 
 def save_checkpoint(directory: Path, state: State, model: nn.Module, optimizer: torch.optim.Adam, keep: int) -> Path:
-    """Write checkpoints/step-N whole, then prune the oldest."""
+    """Write checkpoints/step-N whole, then prune: the newest `keep` of the regular ones stay, and this one.
+
+    One that an interruption made goes with the next, so that a run that was interrupted averages the same checkpoints.
+    """
     path = directory / f"step-{state.step:08d}"
     with new_directory(path) as new:
         (new / "weights.safetensors").write_bytes(save(get_weights(model)))
         (new / "optimizer.safetensors").write_bytes(save(_moments(model, optimizer)))
         (new / "state.json").write_text(json.dumps(asdict(state), indent=2) + "\n")
-    for old in list_checkpoints(directory)[:-keep]:
+    every = state.budget.checkpoint_every if state.budget else 1
+    regular = [old for old in list_checkpoints(directory) if int(old.name[5:]) % every == 0]
+    for old in set(list_checkpoints(directory)) - set(regular[-keep:]) - {path}:
         shutil.rmtree(old)
     return path
 
@@ -61,14 +65,20 @@ def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Adam) -
         set_weights(model, load_weights(path))
         _set_moments(model, optimizer, load_file(path / "optimizer.safetensors"), state.step)
     except (OSError, ValueError, TypeError, KeyError, SafetensorError) as error:
-        raise TrainingError(
-            f"The checkpoint {path} is damaged: {error}.", "Delete it: the run goes on from the one before."
-        ) from None
+        raise _damaged(path, error) from None
     return state
 
 
 def load_weights(checkpoint: Path) -> dict[str, Tensor]:
-    return load_file(checkpoint / "weights.safetensors")
+    try:
+        return load_file(checkpoint / "weights.safetensors")
+    except (OSError, SafetensorError) as error:
+        raise _damaged(checkpoint, error) from None
+
+
+def _damaged(checkpoint: Path, error: Exception) -> TrainingError:
+    problem = f"The checkpoint {checkpoint} is damaged: {error}."
+    return TrainingError(problem, "Delete it, and run the same command again: it goes on from the one before.")
 
 
 def _moments(model: nn.Module, optimizer: torch.optim.Adam) -> dict[str, Tensor]:

@@ -12,10 +12,9 @@ from headway.engines.torch import TorchEngine
 from headway.evaluation.metrics import bleu, chrf
 from headway.models.transformer import Transformer
 from headway.text.tokenizer import Tokenizers
+from headway.training.choices import PASS_TOKENS
 from headway.training.loss import batch_loss
 from headway.translator import batches_by_length
-
-PASS_TOKENS = 4096
 
 
 @dataclass(frozen=True)

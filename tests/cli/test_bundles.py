@@ -111,3 +111,13 @@ def test_what_cannot_be_averaged(tmp_path: Path, corpus: Path, run: Path, model:
     result = headway("average", run / "best", tmp_path / "other" / "best", "-o", tmp_path / "x")
     assert result.code == 2 and "architecture and vocabulary" in result.err
     assert not (tmp_path / "x").exists()
+
+
+def test_an_average_takes_nobodys_place(tmp_path: Path, run: Path, headway):
+    copy = shutil.copytree(run, tmp_path / "run")
+    result = headway("average", copy, "--last", 2, "-o", copy)
+    assert result.code == 2 and "is there already and is no model" in result.err
+    assert (copy / "checkpoints").is_dir()
+    (tmp_path / "file").write_text("precious")
+    assert headway("average", copy, "--last", 2, "-o", tmp_path / "file").code == 2
+    assert (tmp_path / "file").read_text() == "precious"

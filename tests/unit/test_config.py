@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from headway.config import Settings, build_settings, merge, options, parse_corpus, read_yaml
-from headway.errors import DataError, RequestError
+from headway.errors import RequestError
 
 
 def test_all_mistakes_are_named_at_once_with_what_was_probably_meant():
@@ -61,9 +61,18 @@ def test_a_missing_file(tmp_path: Path):
         read_yaml(tmp_path / "none.yaml")
 
 
+@pytest.mark.parametrize(
+    "content",
+    [{"training": 5}, {"model": ["tiny"]}, {"training": {"max_minutes": "inf"}}, {"training": {"seed": 2**64}}],
+)
+def test_values_that_no_setting_can_have(content):
+    with pytest.raises(RequestError, match=r"^Setting (model|training)"):
+        build_settings(merge(content, {("training", "clip"): "1", ("model", "d_ff"): "8"}))
+
+
 def test_weights_of_corpora():
     assert parse_corpus("crawl.tsv:0.3") == ("crawl.tsv", 0.3)
     assert parse_corpus("data/train") == ("data/train", 1.0)
     assert parse_corpus("C:/data/train") == ("C:/data/train", 1.0)
-    with pytest.raises(DataError, match="weight of the corpus a is 0"):
+    with pytest.raises(RequestError, match="weight of the corpus a is 0"):
         parse_corpus("a:0")

@@ -46,7 +46,7 @@ def test_small_corpora_are_read_more_often():
 
 
 def test_a_short_run_has_a_short_warmup_and_validates():
-    budget = choose_budget(TrainingSettings(), total=20, updates_per_epoch=5)
+    budget = choose_budget(TrainingSettings(), total=20)
     assert (budget.warmup, budget.valid_every) == (4, 1)
-    budget = choose_budget(TrainingSettings(warmup=9, valid_every=7, checkpoint_every=3), total=20, updates_per_epoch=5)
+    budget = choose_budget(TrainingSettings(warmup=9, valid_every=7, checkpoint_every=3), total=20)
     assert (budget.warmup, budget.valid_every, budget.checkpoint_every) == (9, 7, 3)
