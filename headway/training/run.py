@@ -1,19 +1,13 @@
 """A run, from settings to a tested bundle: prepare, begin or go on, train, average, test."""
 
-import os
-import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import torch
-from filelock import FileLock, Timeout
 
-from headway.atomic import write_file, writing
-from headway.bundle import Manifest, Provenance, read_bundle, read_manifest, write_bundle
+from headway.atomic import write_file
+from headway.bundle import Manifest, Provenance, read_bundle, write_bundle
 from headway.config import Architecture, ModelSettings, Settings, build_settings, merge, read_yaml
 from headway.data.prepare import Prepared, prepare, why_rebuild
 from headway.errors import HeadwayError, RequestError
@@ -23,24 +17,20 @@ from headway.models.transformer import build, count_parameters
 from headway.models.weights import average_weights, get_weights, set_weights
 from headway.progress import Display
 from headway.reports.curves import draw_learning_curve
-from headway.training.choices import ASKED, resolve, with_budget
+from headway.training.choices import resolve, with_budget
+from headway.training.directory import (
+    best_so_far,
+    changed_files,
+    check_directory,
+    locked,
+    refuse_other_data,
+    refuse_other_settings,
+)
 from headway.training.loop import Trainer
 from headway.training.state import State, list_checkpoints, load_weights
 from headway.training.validation import Validation, Validator
 from headway.translator import load
 
-OWN_FILES = {
-    "config.yaml",
-    "data",
-    "run.lock",
-    "run.owner",
-    "metrics.jsonl",
-    "checkpoints",
-    "best",
-    "last",
-    "test.txt",
-    "curves.png",
-}
 SAMPLES = 5  # translations shown at the end
 
 
@@ -70,12 +60,12 @@ def run_training(settings: Settings, out: Path, display: Display) -> TrainingRes
     _check_request(settings)
     if settings.training.threads:
         torch.set_num_threads(settings.training.threads)
-    _check_directory(out)
-    with _lock(out):
+    check_directory(out)
+    with locked(out):
         checkpoints = list_checkpoints(out / "checkpoints")
         if checkpoints:
-            _refuse_other_settings(settings, out)
-            _refuse_other_data(out, why_rebuild(settings, out / "data"))
+            refuse_other_settings(settings, out)
+            refuse_other_data(out, why_rebuild(settings, out / "data"))
         prepared = prepare(settings, out / "data", display.update)
         display.close()
         for line in [*([prepared.note] if prepared.note else []), *prepared.summary()]:
@@ -83,12 +73,9 @@ def run_training(settings: Settings, out: Path, display: Display) -> TrainingRes
         settings, architecture = _resolve(settings, prepared)
         trainer = _build_trainer(settings, architecture, prepared, out, display)
         if checkpoints:
-            _refuse_other_settings(settings, out)  # now with what the corpus chose
-            known = read_manifest(out / "last").provenance.data
-            _refuse_other_data(
-                out, [f"{name} changed" for name, sha in prepared.fingerprints.items() if known.get(name) != sha]
-            )
-            trainer.go_on_from(checkpoints[-1], _best_so_far(out, settings.training.metric))
+            refuse_other_settings(settings, out)  # now with what the corpus chose
+            refuse_other_data(out, changed_files(prepared.fingerprints, out))
+            trainer.go_on_from(checkpoints[-1], best_so_far(out, settings.training.metric))
             display.say(f"Going on from update {trainer.state.step:,}, as saved in {checkpoints[-1]}.")
         if trainer.done():
             display.say("This run is complete; to train longer, give it a larger --max-steps or --patience.")
@@ -124,77 +111,6 @@ def _check_request(settings: Settings) -> None:
         )
     if settings.model.preset or settings.model.d_model:
         build_architecture(settings.model, source_vocab=1, target_vocab=1, shared=settings.tokenizer.shared)
-
-
-def _check_directory(out: Path) -> None:
-    if out.exists() and not out.is_dir():
-        raise RequestError(f"{out} is a file.", "Give --out a directory.")
-    with writing(out):
-        out.mkdir(parents=True, exist_ok=True)
-        names = sorted(path.name for path in out.iterdir() if not path.name.startswith("."))
-    other = [name for name in names if name not in OWN_FILES]
-    if other and "config.yaml" not in names:
-        raise RequestError(f"{out} holds something that is no run: {', '.join(other[:5])}.", "Give --out a new directory.")
-
-
-@contextmanager
-def _lock(out: Path) -> Iterator[None]:
-    """Two runs at once in one directory are refused; the lock goes with the process that holds it."""
-    lock, owner = FileLock(out / "run.lock", timeout=0), out / "run.owner"
-    with writing(out):
-        try:
-            lock.acquire()
-        except Timeout:
-            whose = owner.read_text() if owner.exists() else "another process"
-            raise RequestError(
-                f"A run is in progress in {out}: {whose}.", "Wait for it or stop it, or give another --out."
-            ) from None
-    try:
-        now = datetime.now().strftime("%Y-%m-%d %H:%M:%S")
-        write_file(owner, f"process {os.getpid()} on {socket.gethostname()}, since {now}")
-        yield
-    finally:
-        owner.unlink(missing_ok=True)
-        lock.release()
-
-
-def _refuse_other_data(out: Path, changes: list[str]) -> None:
-    if changes:
-        raise RequestError(
-            f"{out} holds a run on other data: {'; '.join(changes)}.", f"Give a new --out, or delete {out} to start anew."
-        )
-
-
-def _changed_files(prepared: Prepared, out: Path) -> list[str]:
-    """Against what the run's model was trained on, for data/ may have been deleted and made anew."""
-    if not (out / "last").exists():
-        return []
-    before = read_manifest(out / "last").provenance.data
-    return [f"{name} changed" for name, digest in prepared.fingerprints.items() if before.get(name) != digest]
-
-
-def _refuse_other_settings(settings: Settings, out: Path) -> None:
-    """Nothing but the budget may differ from the run that stands here. What is not given stands for what was chosen then."""
-    stored = build_settings(read_yaml(out / "config.yaml"))
-    differing = []
-    for section in Settings.model_fields:
-        old, new = (vars(getattr(which, section)) for which in (stored, settings))
-        for name, value in new.items():
-            if value is not None and value != old[name] and name not in ASKED:
-                differing.append(f"{section}.{name} was {old[name]!r}, now {value!r}")
-    if differing:
-        raise RequestError(
-            f"{out} holds another run: {'; '.join(differing)}.",
-            f"To go on with it, leave its settings as they were; to start anew, give a new --out or delete {out}.",
-        )
-
-
-def _best_so_far(out: Path, metric: str) -> float | None:
-    """What validation found of the model in best/."""
-    if not (out / "best").exists():
-        return None
-    found = read_manifest(out / "best").provenance.metrics
-    return Validation(found["valid_loss"], found["valid_bleu"], found["valid_chrf"]).value(metric)
 
 
 def _build_trainer(settings: Settings, architecture: Architecture, prepared: Prepared, out: Path, display: Display) -> Trainer:
