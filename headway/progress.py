@@ -36,6 +36,8 @@ class Display:
         if work != self._work:
             self.close()
             self._work, self._begun, self._spoken, self._done_at_begin = work, now, now - NEXT_LINES + FIRST_LINE, done
+            if total is None and done == 0 and not self._console.is_terminal:  # nobody knows how long: say at least what
+                self.say(f"{work} …")
         left = self._time_left(now, done, total)
         if self._console.is_terminal:
             self._draw(work, done, total, f"{detail}  {left}".strip())

@@ -71,13 +71,24 @@ class Translator:
                 on_progress(done, len(texts))
         return results
 
-    def encode(self, texts: Sequence[str], *, pool: bool = True, batch_tokens: int | None = None) -> list[np.ndarray]:
+    def encode(
+        self,
+        texts: Sequence[str],
+        *,
+        pool: bool = True,
+        batch_tokens: int | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> list[np.ndarray]:
         """The encoder's view of each text: the mean over its pieces and its end [d_model], or a row for each [S, d_model]."""
         pieces = self.tokenizers.source.encode(texts)
         results: list[np.ndarray] = [np.empty(0)] * len(texts)
+        done = 0
         for batch in batches_by_length([len(source) for source in pieces], batch_tokens or self.decoding.batch_tokens):
             for row, states in zip(batch, self.engine.encode([pieces[row] for row in batch]), strict=True):
                 results[row] = states.mean(axis=0) if pool else states
+            done += len(batch)
+            if on_progress:
+                on_progress(done, len(texts))
         return results
 
     def _translation(self, source: str, hypotheses: list[Hypothesis], nbest: int) -> Translation:

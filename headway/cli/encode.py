@@ -28,6 +28,7 @@ def run(
     from headway import load
     from headway.atomic import write_file
     from headway.cli.translate import read_input
+    from headway.progress import Display
 
     def write(path: Path, array: np.ndarray) -> None:
         buffer = io.BytesIO()
@@ -37,7 +38,10 @@ def run(
     lines = list(read_input(files or []))
     if not lines:
         raise DataError("There are no lines to encode.", "Give sentences, one a line.")
-    rows = load(model).encode(lines, pool=not tokens)
+    with Display() as display:
+        rows = load(model).encode(
+            lines, pool=not tokens, on_progress=lambda done, total: display.update("Encoding", done, total)
+        )
     array = (np.concatenate if tokens else np.stack)(rows)
     write(out, array)
     if tokens:

@@ -34,10 +34,16 @@ def test_plain_lines_are_few_and_tell_the_time_left(clock: list[float]):
 def test_what_is_short_says_nothing(clock: list[float]):
     stream = io.StringIO()
     with Display(stream) as display:
-        display.update("Reading", 0, None)
+        display.update("Reading", 1, None)
         clock[0] += 1
         display.update("Reading", 9, 9)
     assert stream.getvalue() == ""
+
+
+def test_work_of_unknown_length_is_named_when_it_begins(clock: list[float]):
+    stream = io.StringIO()
+    Display(stream).update("Learning the vocabulary", 0, None)
+    assert stream.getvalue() == "Learning the vocabulary …\n"
 
 
 def test_a_resumed_run_counts_its_time_from_where_it_went_on(clock: list[float]):
