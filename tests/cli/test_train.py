@@ -1,7 +1,6 @@
 """`headway train` from end to end, and everything that a user may get wrong."""
 
 import json
-import os
 import resource
 import shutil
 import signal
@@ -310,7 +309,6 @@ def test_a_loss_that_is_no_number_stops_the_run(tmp_path: Path, corpus: Path, he
     assert read_bundle(tmp_path / "run" / "last")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="limits of file sizes are POSIX")
 def test_a_full_disk_while_saving_leaves_the_last_good_state(tmp_path: Path, corpus: Path, run: Path, headway):
     out = tmp_path / "run"
     shutil.copytree(run, out)

@@ -1,6 +1,5 @@
 """Whole at every moment: what fails, or is killed, leaves what was there."""
 
-import os
 import resource
 import signal
 import subprocess
@@ -50,7 +49,6 @@ with new_directory(Path({str(tmp_path)!r}) / "model") as new:
     assert [path.name for path in (tmp_path / "model").iterdir()] == ["b"]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="limits of file sizes are POSIX")
 def test_a_full_disk_is_said_and_the_old_content_stays(tmp_path: Path):
     path = tmp_path / "file"
     write_file(path, "old")
