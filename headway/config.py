@@ -109,7 +109,7 @@ class TrainingSettings(Section):
     checkpoint_every: int | None = Field(None, ge=1, description="updates between checkpoints; valid_every if not given")
     keep_checkpoints: int = Field(5, ge=1, description="newest checkpoints kept")
     average: int = Field(5, ge=1, description="last checkpoints averaged at the end; 1 averages nothing")
-    metric: Literal["bleu", "chrf", "loss"] = Field("bleu", description="validation figure that tells which model is best")
+    metric: Literal["bleu", "chrf", "loss"] = Field("chrf", description="validation figure that tells which model is best")
     patience: int = Field(10, ge=0, description="validations without a better figure before stopping; 0 never stops early")
     seed: int = Field(1, ge=0, lt=2**32, description="of everything random")
     threads: int | None = Field(None, ge=1, description="processor threads; all cores if not given")

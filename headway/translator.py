@@ -51,7 +51,7 @@ class Translator:
         """One translation for each text, in order, blank for blank. What is not given is as in the bundle."""
         beam = max(beam or self.decoding.beam, nbest)
         alpha = self.decoding.length_penalty if length_penalty is None else length_penalty
-        pieces = self.tokenizers.source.encode(texts)
+        pieces = self._cut(texts)
         results = [Translation(text, "", 0.0) for text in texts]
         rows = [row for row, text in enumerate(texts) if text.strip()]
         done = len(texts) - len(rows)
@@ -80,7 +80,7 @@ class Translator:
         on_progress: OnProgress | None = None,
     ) -> list[np.ndarray]:
         """The encoder's view of each text: the mean over its pieces and its end [d_model], or a row for each [S, d_model]."""
-        pieces = self.tokenizers.source.encode(texts)
+        pieces = self._cut(texts)
         results: list[np.ndarray] = [np.empty(0)] * len(texts)
         done = 0
         for batch in batches_by_length([len(source) for source in pieces], batch_tokens or self.decoding.batch_tokens):
@@ -90,6 +90,11 @@ class Translator:
             if on_progress:
                 on_progress(done, len(texts))
         return results
+
+    def _cut(self, texts: Sequence[str]) -> list[list[int]]:
+        if isinstance(texts, str):  # a sequence too, of letters, and never meant
+            raise TypeError("texts is a list of strings; for one text give [text]")
+        return self.tokenizers.source.encode(texts)
 
     def _translation(self, source: str, hypotheses: list[Hypothesis], nbest: int) -> Translation:
         texts = self.tokenizers.target.decode([hypothesis.tokens for hypothesis in hypotheses[:nbest]])

@@ -2,10 +2,11 @@
 
     headway demo
 
-makes parallel text of a small task (repeat a row of words, or say it backwards), trains on it for about two minutes, and
+makes parallel text of a small task (repeat a row of words, or say it backwards), trains on it for about a minute, and
 translates sentences that it has never seen. The run is left in runs/demo.
 """
 
+import shutil
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -42,9 +43,10 @@ def run(
     settings["training"]["max_steps"] = max_steps
     with Display() as display:
         result = run_training(build_settings(settings), out, display)
+    headway = "headway" if shutil.which("headway") else sys.argv[0]
     print(f"\nModel: {result.model}. What to try next:", file=sys.stderr)
-    print(f"  echo 'reverse oak ash elm' | headway translate {result.model}", file=sys.stderr)
+    print(f"  echo 'reverse oak ash elm' | {headway} translate {result.model}", file=sys.stderr)
     print(
-        "  headway train --train text --from en --to de --out runs/en-de   (of text.en and text.de)",
+        f"  {headway} train --train text --from en --to de --out runs/en-de   (of your text.en and text.de)",
         file=sys.stderr,
     )

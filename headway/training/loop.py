@@ -185,7 +185,7 @@ class Trainer:
         self._last_bleu = f"  BLEU {found.bleu:.1f}"
         self.display.say(
             f"update {state.step:>6,}  validation: loss {found.loss:.3f}, perplexity {found.perplexity:.2f}, "
-            f"BLEU {found.bleu:.1f}{', best so far' if better else ''}"
+            f"BLEU {found.bleu:.1f}, chrF {found.chrf:.1f}{', best so far' if better else ''}"
         )
         state.seconds = self._seconds()
         self._meter = _Meter()
@@ -199,8 +199,11 @@ class Trainer:
 
     def done(self) -> bool:
         """The budget is spent, or the patience."""
-        budget, patience = self.state.budget, self.settings.training.patience
-        return (budget is not None and self.state.step >= budget.total) or (0 < patience <= self.state.stale)
+        budget = self.state.budget
+        return (budget is not None and self.state.step >= budget.total) or self.out_of_patience()
+
+    def out_of_patience(self) -> bool:
+        return 0 < self.settings.training.patience <= self.state.stale
 
     def _measure_budget(self) -> None:
         """Turn minutes into updates, once: after a start long enough to know what an update and a validation take here."""

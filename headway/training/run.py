@@ -84,6 +84,9 @@ def run_training(settings: Settings, out: Path, display: Display) -> TrainingRes
             trainer.run()
         finally:
             display.close()
+        if trainer.out_of_patience():
+            training = settings.training
+            display.say(f"Stopped early: no better validation {training.metric} for {training.patience} validations.")
         return _finish(trainer)
 
 
@@ -155,7 +158,7 @@ def _finish(trainer: Trainer) -> TrainingResult:
         found = trainer.validator.validate(trainer.model)
         value = found.value(settings.training.metric)
         better = trainer.state.best is None or value > trainer.state.best
-        told = f"validation BLEU {found.bleu:.1f}{', best so far' if better else ''}"
+        told = f"validation BLEU {found.bleu:.1f}, chrF {found.chrf:.1f}{', best so far' if better else ''}"
         display.say(f"Average of the last {len(checkpoints)} checkpoints: {told}")
         if better:
             trainer.keep("best", trainer.state, found)
@@ -191,6 +194,6 @@ def _test(pairs: list[tuple[str, str]], out: Path, settings: Settings, display: 
     )
 
     for source, reference, text in list(zip(sources, references, texts, strict=True))[:SAMPLES]:
-        display.say(f"\n  {source}\n  = {text}\n  ({reference})")
+        display.say(f"\n  source       {source}\n  translation  {text}\n  reference    {reference}")
     display.say(f"\nTest part, {len(pairs):,} sentences: BLEU {scores.bleu.score:.1f}, chrF {scores.chrf.score:.1f}.")
     return scores

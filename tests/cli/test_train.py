@@ -179,7 +179,9 @@ def test_minutes_are_turned_into_updates_once(tmp_path: Path, corpus: Path):
 
 def test_patience_stops_a_run_that_gets_no_better(tmp_path: Path, corpus: Path, headway):
     more = ("--max-steps", 50, "--valid-every", 1, "--patience", 2, "--metric", "bleu", "--learning-rate", 1e-9)
-    assert headway(*train_command(corpus, tmp_path / "run", *more)).code == 0
+    result = headway(*train_command(corpus, tmp_path / "run", *more))
+    assert result.code == 0
+    assert "Stopped early: no better validation bleu for 2 validations" in result.err
     assert metrics(tmp_path / "run")[-1]["step"] == 3
 
 

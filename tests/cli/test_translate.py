@@ -79,6 +79,12 @@ def test_any_text_at_all(translator: api.Translator, texts: list[str]):
     assert all((translation.text == "") for translation, text in zip(found, texts, strict=True) if not text.strip())
 
 
+def test_one_string_is_not_taken_for_its_letters(translator: api.Translator):
+    for verb in (translator.translate, translator.encode):
+        with pytest.raises(TypeError, match="list of strings"):
+            verb("copy oak")
+
+
 def test_more_than_one_translation_needs_json(run: Path, headway):
     result = headway("translate", run / "best", "--nbest", 2)
     assert (result.code, "--json" in result.err) == (2, True)
