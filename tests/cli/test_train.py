@@ -146,7 +146,7 @@ def test_a_finished_run_says_so_and_goes_on_with_a_larger_budget(tmp_path: Path,
 
 def test_minutes_become_updates_once(tmp_path: Path, corpus: Path, headway):
     begin = time.monotonic()
-    result = headway(*train_command(corpus, tmp_path / "run", "--max-minutes", 0.1))
+    result = headway(*train_command(corpus, tmp_path / "run", "--max-minutes", 0.1, "--patience", 0))
     assert result.code == 0
     assert "0.1 minutes are" in result.err
     newest = sorted((tmp_path / "run" / "checkpoints").iterdir())[-1]
