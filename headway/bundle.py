@@ -6,7 +6,8 @@ Whatever the model needs to turn raw text into raw text is in it. Nothing is pic
 
 import hashlib
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,6 +27,9 @@ FORMAT = 1
 MANIFEST, WEIGHTS, TOKENIZER, CARD = "headway.json", "weights.safetensors", "tokenizer", "README.md"
 
 
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+
+
 class Provenance(Section):
     """Where a model comes from: enough to make it again, and to know how good it was found to be."""
 
@@ -33,6 +37,18 @@ class Provenance(Section):
     settings: dict[str, Any] = Field(default_factory=dict)
     data: dict[str, str] = Field(default_factory=dict, description="SHA-256 of each corpus file")
     metrics: dict[str, float] = Field(default_factory=dict)
+
+
+class Scope(Section):
+    """What a model was made for, where that is little: what to call it, and every word of it, in small letters."""
+
+    name: str
+    words: list[str]
+
+    def find_others(self, texts: Iterable[str]) -> list[str]:
+        """The words of the texts that do not belong to it, as they stand there, each once."""
+        known = set(self.words)
+        return list(dict.fromkeys(word for text in texts for word in _WORD.findall(text) if word.lower() not in known))
 
 
 class Manifest(Section):
@@ -45,6 +61,7 @@ class Manifest(Section):
     tokenizer: TokenizerSettings = TokenizerSettings()
     decoding: DecodingSettings = DecodingSettings()
     provenance: Provenance = Provenance()
+    scope: Scope | None = None
     files: dict[str, str] = Field(default_factory=dict)
 
 

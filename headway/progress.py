@@ -15,7 +15,8 @@ class Display:
     """`say` writes a line that stays; `update` shows how far a piece of work is, with the time left."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
-        self._console = Console(file=stream or sys.stderr, highlight=False, soft_wrap=True, markup=False, emoji=False)
+        self._console = Console(file=stream or sys.stderr, highlight=False, markup=False, emoji=False)
+        self._console.soft_wrap = not self._console.is_terminal  # a log keeps its lines, a terminal breaks them between words
         self._live: Progress | None = None
         self._task: TaskID | None = None
         self._work = ""
@@ -40,7 +41,7 @@ class Display:
                 self.say(f"{work} …")
         left = self._time_left(now, done, total)
         if self._console.is_terminal:
-            self._draw(work, done, total, f"{detail}  {left}".strip())
+            self._draw(work, done, total, left, detail)
         elif now - self._spoken >= NEXT_LINES:
             self._spoken = now
             self.say("  ".join(part for part in (work, f"{done:,}/{total:,}" if total else f"{done:,}", detail, left) if part))
@@ -51,18 +52,22 @@ class Display:
             self._live.stop()
         self._live, self._task, self._work = None, None, ""
 
-    def _draw(self, work: str, done: int, total: int | None, detail: str) -> None:
+    def _draw(self, work: str, done: int, total: int | None, left: str, detail: str) -> None:
+        bar = 20 if self._console.width >= 90 else 8
         if self._live is None or self._task is None:
             columns = (
                 TextColumn("{task.description}", markup=False),
-                BarColumn(20),
-                TextColumn("{task.fields[count]}  {task.fields[detail]}", markup=False),
+                BarColumn(bar),
+                TextColumn("{task.fields[told]}", markup=False),
             )
             self._live = Progress(*columns, console=self._console, transient=True, refresh_per_second=4)
             self._live.start()
-            self._task = self._live.add_task(work, total=total, count="", detail="")
-        count = f"{done:,}/{total:,}" if total else f"{done:,}"
-        self._live.update(self._task, completed=done, total=total, count=count, detail=detail)
+            self._task = self._live.add_task(work, total=total, told="")
+        told = f"{done:,}/{total:,}" if total else f"{done:,}"
+        for part in [left, *detail.split("  ")]:  # on a narrow terminal, what comes last is left out
+            if part and len(work) + bar + len(told) + len(part) + 4 <= self._console.width:
+                told += f"  {part}"
+        self._live.update(self._task, completed=done, total=total, told=told)
 
     def _time_left(self, now: float, done: int, total: int | None) -> str:
         if not total or done <= self._done_at_begin:

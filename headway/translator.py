@@ -7,13 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from headway.bundle import read_bundle
+from headway.bundle import Scope, read_bundle
 from headway.config import DecodingSettings
 from headway.decoding.search import Hypothesis
 from headway.engines.torch import TorchEngine
+from headway.errors import RequestError
 from headway.models.transformer import Transformer
 from headway.models.weights import set_weights
+from headway.text.labels import label_pieces
 from headway.text.tokenizer import Tokenizers
+
+POSITIONS = 128  # rows of the position table that `inspect` shows
 
 OnProgress = Callable[[int, int], None]  # sentences done, sentences in all
 
@@ -34,9 +38,28 @@ class Translation:
         return content
 
 
+@dataclass(frozen=True)
+class Inside:
+    """What goes on inside while a sentence is translated. L layers, H heads, S source pieces, T steps of the decoder.
+
+    At step t the decoder has read `read[: t + 1]` and writes `written[t]`. All weights of a row sum to one.
+    """
+
+    source: list[str]  # pieces as a person reads them, then the end mark
+    read: list[str]  # the begin mark, then the pieces of the translation
+    written: list[str]  # the pieces of the translation, then the end mark
+    translation: str
+    encoder: np.ndarray  # [L, H, S, S]
+    decoder: np.ndarray  # [L, H, T, T]
+    cross: np.ndarray  # [L, H, T, S]
+    positions: np.ndarray | None  # [positions, d_model]; None for a model that cannot tell positions apart
+
+
 class Translator:
-    def __init__(self, engine: TorchEngine, tokenizers: Tokenizers, decoding: DecodingSettings) -> None:
-        self.engine, self.tokenizers, self.decoding = engine, tokenizers, decoding
+    def __init__(
+        self, engine: TorchEngine, tokenizers: Tokenizers, decoding: DecodingSettings, scope: Scope | None = None
+    ) -> None:
+        self.engine, self.tokenizers, self.decoding, self.scope = engine, tokenizers, decoding, scope
 
     def translate(
         self,
@@ -91,6 +114,44 @@ class Translator:
                 on_progress(done, len(texts))
         return results
 
+    def inspect(self, text: str, target: str | None = None) -> Inside:
+        """Where every head looks while `text` becomes `target`, or, where none is given, the model's own best translation."""
+        if not text.strip():
+            raise RequestError("There is no sentence to look into.", "Give one with at least a word.")
+        if target is not None and not target.strip():
+            raise RequestError("The given translation is blank.", "Give one with at least a word, or leave it to the model.")
+        (source,) = self.tokenizers.source.encode([text])
+        if target is None:
+            ((best, *_),) = self.engine.translate(
+                [source],
+                beam=self.decoding.beam,
+                length_penalty=self.decoding.length_penalty,
+                limits=[len(source) + self.decoding.max_extra],
+            )
+            tokens = best.tokens
+        else:
+            (tokens,) = self.tokenizers.target.encode([target])
+        weights = self.engine.attend(source, tokens)
+        reads, writes = self.tokenizers.source, self.tokenizers.target
+        return Inside(
+            source=label_pieces(reads, [*source, reads.eos]),
+            read=label_pieces(writes, [writes.bos, *tokens]),
+            written=label_pieces(writes, [*tokens, writes.eos]),
+            translation=writes.decode([tokens])[0],
+            encoder=weights.encoder,
+            decoder=weights.decoder,
+            cross=weights.cross,
+            positions=self.engine.positions(POSITIONS),
+        )
+
+    def warn(self, texts: Sequence[str]) -> str:
+        """What a person should know before relying on the translations; nothing where the model is for any text."""
+        others = self.scope.find_others(texts) if self.scope else []
+        if not self.scope or not others:
+            return ""
+        named = ", ".join(others[:5]) + (f" and {len(others) - 5:,} more" if len(others) > 5 else "")
+        return f"This model knows only {self.scope.name}; what it makes of other words is a guess: {named}."
+
     def _cut(self, texts: Sequence[str]) -> list[list[int]]:
         if isinstance(texts, str):  # a sequence too, of letters, and never meant
             raise TypeError("texts is a list of strings; for one text give [text]")
@@ -107,7 +168,8 @@ def load(directory: str | Path) -> Translator:
     bundle = read_bundle(Path(directory))
     model = Transformer(bundle.manifest.architecture, pad=bundle.tokenizers.source.pad)
     set_weights(model, bundle.weights())
-    return Translator(TorchEngine(model, bundle.tokenizers.target), bundle.tokenizers, bundle.manifest.decoding)
+    manifest = bundle.manifest
+    return Translator(TorchEngine(model, bundle.tokenizers.target), bundle.tokenizers, manifest.decoding, manifest.scope)
 
 
 def batches_by_length(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from copy_reverse import make_pairs
 
 from headway.cli import main
-from headway.data.copy_reverse import make_pairs
 
 SMALL = ["--preset", "tiny", "--n-layers", "1", "--d-model", "32", "--d-ff", "64", "--n-heads", "2", "--vocab-size", "300"]
 

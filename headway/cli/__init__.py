@@ -13,11 +13,12 @@ from headway import __version__
 from headway.errors import HeadwayError, Interrupted
 
 VERBS = {
-    "demo": "Train a small model on a made-up task and translate with it.",
+    "demo": "Train a small English-German model on a phrasebook and look at what it learned.",
     "train": "Train a translator from parallel text.",
     "translate": "Translate lines of text.",
     "evaluate": "Score translations: BLEU, chrF, TER.",
     "encode": "Write the encoder's view of sentences, for search and classifiers.",
+    "inspect": "Show where a model looks while it translates a sentence: a page and pictures.",
     "average": "Average the weights of several checkpoints or models.",
 }
 

@@ -2,51 +2,141 @@
 
     headway demo
 
-makes parallel text of a small task (repeat a row of words, or say it backwards), trains on it for about a minute, and
-translates sentences that it has never seen. The run is left in runs/demo.
+writes a phrasebook of English and German, trains a small model on it, tests the model on sentences that combine words and
+structures as it has never seen them, and draws where it looks. It takes some four minutes on two cores and leaves its
+run in runs/demo. The same command again goes on with a run that was interrupted, and shows one that is complete.
 """
 
-import shutil
-import sys
+import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from headway.cli.again import headway_command, resumable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from headway.data.phrasebook import Pair, Parts
+    from headway.progress import Display
+    from headway.training.run import TrainingResult
+
 SETTINGS: dict[str, dict[str, Any]] = {
-    "model": {"preset": "tiny", "n_layers": 2, "d_model": 64, "d_ff": 128, "dropout": 0.1},
-    "tokenizer": {"vocab_size": 300},
-    "data": {"from": "task", "to": "answer"},
-    "training": {"batch_tokens": 1024, "max_steps": 1200, "warmup": 200, "learning_rate": 0.004, "patience": 0},
+    "model": {"preset": "tiny", "n_layers": 2, "d_model": 128, "d_ff": 512, "dropout": 0.0},
+    "tokenizer": {"vocab_size": 1200},
+    "data": {"from": "en", "to": "de"},
+    "training": {"batch_tokens": 1024, "warmup": 200, "learning_rate": 0.005, "label_smoothing": 0.0, "patience": 0},
 }
+HELD_OUT = 1000  # pairs at most, for validation and for the test
+SHOWN = 12  # translations
+BAR = 16  # columns
 
 
 def run(
-    out: Annotated[Path, typer.Option(help="directory of the run")] = Path("runs/demo"),
-    pairs: Annotated[int, typer.Option(min=100, help="pairs of sentences to make")] = 10_000,
-    max_steps: Annotated[int, typer.Option(min=1, help="updates to train for")] = 1200,
+    out: Annotated[Path, typer.Option(help="directory of the run; its phrasebook is written beside it")] = Path("runs/demo"),
+    pairs: Annotated[int, typer.Option(min=500, help="pairs of sentences to train on")] = 60_000,
+    max_steps: Annotated[int, typer.Option(min=1, help="updates to train for")] = 2400,
 ) -> None:
-    from headway.atomic import write_file
-    from headway.config import build_settings
-    from headway.data.copy_reverse import make_pairs
+    from rich.console import Console
+
     from headway.progress import Display
+
+    with Display() as display, resumable():
+        parts, result = _train(out, pairs, max_steps, display)
+        translations = {one.source: one.translation for one in result.tested}
+        tested = [(pair, translations[pair.english]) for pair in parts.test if pair.english in translations]
+        console = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+        _show_accuracy(tested, console)
+        _show_translations(tested, console)
+        page = _draw_inside(tested, result, display)
+    _show_what_next(result.model, page, console)
+
+
+def _train(out: Path, pairs: int, max_steps: int, display: "Display") -> tuple["Parts", "TrainingResult"]:
+    """Write the phrasebook, and train on it."""
+    from headway.atomic import write_file, writing
+    from headway.bundle import Scope
+    from headway.config import build_settings
+    from headway.data.phrasebook import make_parts, words_of
     from headway.training.run import run_training
 
-    corpus = out.with_name(f"{out.name}-corpus") / "train"
-    corpus.parent.mkdir(parents=True, exist_ok=True)
-    made = make_pairs(pairs)
-    write_file(corpus.with_suffix(".task"), "".join(f"{source}\n" for source, _ in made))
-    write_file(corpus.with_suffix(".answer"), "".join(f"{target}\n" for _, target in made))
+    display.say("Writing a phrasebook of English and German, from a grammar.")
+    held_out = min(HELD_OUT, pairs // 10)
+    parts = make_parts(pairs, held_out, on_progress=lambda done, total: display.update("Writing", done, total))
+    display.close()
+    corpus = out.with_name(f"{out.name}-phrasebook")
+    with writing(corpus):
+        corpus.mkdir(parents=True, exist_ok=True)
+    for name, part in vars(parts).items():
+        write_file(corpus / f"{name}.en", "".join(f"{pair.english}\n" for pair in part))
+        write_file(corpus / f"{name}.de", "".join(f"{pair.german}\n" for pair in part))
 
     settings = {section: dict(values) for section, values in SETTINGS.items()}
-    settings["data"]["train"] = [str(corpus)]
-    settings["training"]["max_steps"] = max_steps
-    with Display() as display:
-        result = run_training(build_settings(settings), out, display)
-    headway = "headway" if shutil.which("headway") else sys.argv[0]
-    print(f"\nModel: {result.model}. What to try next:", file=sys.stderr)
-    print(f"  echo 'reverse oak ash elm' | {headway} translate {result.model}", file=sys.stderr)
-    print(
-        f"  {headway} train --train text --from en --to de --out runs/en-de   (of your text.en and text.de)",
-        file=sys.stderr,
-    )
+    settings["data"] |= {"train": [str(corpus / "train")], "valid": str(corpus / "valid"), "test": str(corpus / "test")}
+    settings["training"] |= {"max_steps": max_steps, "valid_every": -(-max_steps // 6)}
+    words = sorted({word.lower() for pair in parts.train for word in words_of(pair.english)})
+    scope = Scope(name=f"Headway's phrasebook ({len(words):,} words)", words=words)
+    return parts, run_training(build_settings(settings), out, display, scope)
+
+
+def _show_accuracy(tested: "list[tuple[Pair, str]]", console: "Console") -> None:
+    from headway.data.phrasebook import PHENOMENA
+    from headway.evaluation.accuracy import accuracy_by_label
+
+    right = [translation == pair.german for pair, translation in tested]
+    found = accuracy_by_label(right, [{"all", *pair.phenomena} for pair, _ in tested])
+    console.print("\nExactly right, in sentences with combinations of words or\nstructures that training never had:\n")
+    for name, example in {"all": "", **PHENOMENA}.items():
+        if name in found:
+            share = found[name]
+            bar = "█" * round(BAR * share.percent / 100)
+            line = f"  {name:20} {share.percent:5.1f} % of {share.total:5,}  "
+            console.print(f"{line}{bar:{BAR}}", end="" if console.width >= 100 else "\n")
+            if console.width >= 100:
+                console.print(f"  {example}", style="dim")
+
+
+def _show_translations(tested: "list[tuple[Pair, str]]", console: "Console") -> None:
+    """One of each phenomenon, none twice, none chosen for being right."""
+    from headway.data.phrasebook import PHENOMENA
+
+    console.print("\nTranslations, each beside its reference:")
+    shown: set[str] = set()
+    for phenomenon in PHENOMENA:
+        fresh = ((p, text) for p, text in tested if phenomenon in p.phenomena and p.english not in shown)
+        pair, translation = next(fresh, (None, ""))
+        if pair is None or len(shown) == SHOWN:
+            continue
+        shown.add(pair.english)
+        is_right = translation == pair.german
+        console.print(f"\n  {pair.english}", style="bold", end="")
+        console.print(f"   {phenomenon}", style="dim")
+        console.print(f"    Headway    {translation}")
+        console.print(f"    reference  {pair.german}  ", end="")
+        console.print("✓" if is_right else "✗", style="green" if is_right else "red")
+
+
+def _draw_inside(tested: "list[tuple[Pair, str]]", result: "TrainingResult", display: "Display") -> Path:
+    """Where the model looks in a sentence whose verb it had to take apart and to move."""
+    from headway import load
+    from headway.reports.inside import write_inside
+
+    hard = (pair.english for pair, _ in tested if {"verb second", "separable verbs"} <= pair.phenomena)
+    sentence = next(hard, tested[0][0].english)
+    return write_inside(load(result.model).inspect(sentence), sentence, result.directory / "inside", display)
+
+
+def _show_what_next(model: Path, page: Path, console: "Console") -> None:
+    headway, where = headway_command(), shlex.quote(str(model))
+    lines = {
+        "See where it looked, head by head, in a browser": page.absolute().as_uri(),
+        "Translate (it knows only the phrasebook's words)": f"echo 'The tired boy gets up.' | {headway} translate {where}",
+        "Look inside another sentence": f'{headway} inspect {where} "The tired boy gets up."',
+        "Train on your own text, text.en and text.de": f"{headway} train --train text --from en --to de --out runs/en-de",
+        "The same from Python": f"import headway; print(headway.load({str(model)!r}).translate(['Anna sleeps.'])[0].text)",
+        "Walk through the paper with this model": "docs/paper.md",
+    }
+    console.print(f"\nThe model is {model}. What to try next:")
+    for what, how in lines.items():
+        console.print(f"\n  {what}:\n    {how}")

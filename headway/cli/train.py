@@ -16,9 +16,11 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import typer
 
 from headway import config
-from headway.errors import Interrupted, RequestError
+from headway.cli.again import headway_command, resumable
+from headway.errors import RequestError
 
 COMMAND = {"context_settings": {"allow_extra_args": True, "ignore_unknown_options": True}}
+SAMPLES = 5  # translations shown at the end
 PANELS = {section: f"Settings: {section}" for section in config.Settings.model_fields}
 
 
@@ -31,14 +33,12 @@ def run(context: typer.Context, out: Path, config_file: Path | None, **options: 
     from headway.progress import Display
     from headway.training.run import run_training
 
-    with Display() as display:
-        try:
-            result = run_training(settings, out, display)
-        except (Interrupted, KeyboardInterrupt) as stop:
-            again = f"To go on: {shlex.join(['headway', *sys.argv[1:]])}"
-            raise Interrupted(stop.problem if isinstance(stop, Interrupted) else "Interrupted.", again) from None
+    with Display() as display, resumable():
+        result = run_training(settings, out, display)
+    for one in result.tested[:SAMPLES]:
+        print("\n".join(f"  {name:12} {text}" for name, text in vars(one).items()) + "\n", file=sys.stderr)
     print(f"Model: {result.model}  (learning curve, settings and test translations in {result.directory})", file=sys.stderr)
-    print(f"Try:   echo 'Some text.' | headway translate {shlex.quote(str(result.model))}", file=sys.stderr)
+    print(f"Try:   echo 'Some text.' | {headway_command()} translate {shlex.quote(str(result.model))}", file=sys.stderr)
 
 
 def _refuse_unknown(words: list[str]) -> None:

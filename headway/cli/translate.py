@@ -37,6 +37,8 @@ def run(
 
     translator = load(model)
     lines = list(read_input(files or []))
+    if warning := translator.warn(lines):
+        print(warning, file=sys.stderr)
     with _open(out) as output, Display() as display:
         for start in range(0, len(lines), CHUNK):
 

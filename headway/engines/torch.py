@@ -1,6 +1,7 @@
-"""The reference engine: torch, one batch at a time. B batch, S source, V vocabulary."""
+"""The reference engine: torch, one batch at a time. B batch, L layers, H heads, S source, T target, V vocabulary."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -8,8 +9,18 @@ from torch import Tensor
 
 from headway.decoding.search import Hypothesis, beam_search
 from headway.models.transformer import Transformer
+from headway.nn.attention import record_attention
 from headway.nn.cache import DecoderCache
 from headway.text.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class AttentionWeights:
+    """Where each layer's heads look in one pair of sentences; a row sums to one. S counts the end mark, T the begin mark."""
+
+    encoder: np.ndarray  # [L, H, S, S]
+    decoder: np.ndarray  # [L, H, T, T]
+    cross: np.ndarray  # [L, H, T, S]
 
 
 class TorchEngine:
@@ -51,6 +62,33 @@ class TorchEngine:
         self.model.eval()
         memory, _ = self.model.encode(self._pad(sources))
         return [rows[: len(source) + 1].numpy() for rows, source in zip(memory, sources, strict=True)]
+
+    @torch.inference_mode()
+    def attend(self, source: Sequence[int], target: Sequence[int]) -> AttentionWeights:
+        """The attention of one pair (its pieces, without marks), in one pass: the decoder reads the target, by whomever."""
+        self.model.eval()
+        with record_attention(self.model) as weights:
+            self.model(self._pad([source]), torch.tensor([[self.bos, *target]]))
+
+        def stack(part: str, name: str, layers: int) -> np.ndarray:
+            return torch.cat([weights[f"{part}.layers.{layer}.{name}"] for layer in range(layers)]).float().cpu().numpy()
+
+        architecture = self.model.architecture
+        return AttentionWeights(
+            encoder=stack("encoder", "attention", architecture.n_layers),
+            decoder=stack("decoder", "attention", architecture.n_decoder_layers),
+            cross=stack("decoder", "cross_attention", architecture.n_decoder_layers),
+        )
+
+    @torch.inference_mode()
+    def positions(self, length: int) -> np.ndarray | None:
+        """What is added to the embeddings of the first positions [length, d_model]; a learned table may end before that."""
+        architecture = self.model.architecture
+        if architecture.positions == "none":
+            return None
+        if architecture.positions == "learned":
+            length = min(length, architecture.max_positions)
+        return self.model.positions(0, length).float().cpu().numpy()
 
     def _pad(self, sources: Sequence[Sequence[int]]) -> Tensor:
         length = max(map(len, sources)) + 1

@@ -4,6 +4,9 @@ B batch, H heads, T positions that ask, S positions that are asked. d_k and d_v 
 """
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -50,11 +53,19 @@ def fast_attention(
     return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scale)
 
 
+class Kernel(Protocol):
+    """How an attention is computed: all of equation 1 but the weights, which no model needs."""
+
+    def __call__(
+        self, query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None, bias: Tensor | None, scale: float | None
+    ) -> Tensor: ...
+
+
 class MultiHeadAttention(nn.Module):
     """Section 3.2.2: H attentions side by side, each on its own projections of queries, keys and values.
 
     W^Q, W^K and W^V of all heads stand in one matrix, so that self-attention is one product; `d_model` is also the width of
-    the memory.
+    the memory. `kernel` is a part like any other: `record_attention` puts the written-out formula in its place for a while.
     """
 
     def __init__(
@@ -62,6 +73,7 @@ class MultiHeadAttention(nn.Module):
     ) -> None:
         super().__init__()
         self.n_heads, self.d_k, self.d_v, self.scale = n_heads, d_k, d_v, scale
+        self.kernel: Kernel = fast_attention
         self.input = nn.Linear(d_model, n_heads * (d_k + d_k + d_v), bias=bias)
         self.output = nn.Linear(n_heads * d_v, d_model, bias=bias)
 
@@ -85,7 +97,7 @@ class MultiHeadAttention(nn.Module):
 
     def attend(self, query: Tensor, memory: KeyValue, mask: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
         """Every head's attention, concatenated and projected by W^O: [B, T, d_model]."""
-        heads = fast_attention(query, memory.key, memory.value, mask=mask, bias=bias, scale=self.scale)  # [B, H, T, d_v]
+        heads = self.kernel(query, memory.key, memory.value, mask=mask, bias=bias, scale=self.scale)  # [B, H, T, d_v]
         return self.output(heads.transpose(1, 2).flatten(2))
 
     def _heads(self, x: Tensor) -> Tensor:
@@ -94,3 +106,27 @@ class MultiHeadAttention(nn.Module):
 
     def _bias(self, part: slice) -> Tensor | None:
         return None if self.input.bias is None else self.input.bias[part]
+
+
+@contextmanager
+def record_attention(module: nn.Module) -> Iterator[dict[str, Tensor]]:
+    """While the block runs, every attention inside `module` keeps the weights [B, H, T, S] of its last call, by its name."""
+    weights: dict[str, Tensor] = {}
+
+    def recorder(name: str) -> Kernel:
+        def kernel(
+            query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None, bias: Tensor | None, scale: float | None
+        ) -> Tensor:
+            output, weights[name] = attention(query, key, value, mask=mask, bias=bias, scale=scale)
+            return output
+
+        return kernel
+
+    found = [(name, part, part.kernel) for name, part in module.named_modules() if isinstance(part, MultiHeadAttention)]
+    try:
+        for name, part, _ in found:
+            part.kernel = recorder(name)
+        yield weights
+    finally:
+        for _, part, kernel in found:
+            part.kernel = kernel

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from headway.atomic import write_file
-from headway.bundle import Manifest, Provenance, read_bundle, write_bundle
+from headway.bundle import Manifest, Provenance, Scope, read_bundle, write_bundle
 from headway.config import Architecture, ModelSettings, Settings, build_settings, merge, read_yaml
 from headway.data.prepare import Prepared, prepare, why_rebuild
 from headway.errors import HeadwayError, RequestError
@@ -31,7 +31,14 @@ from headway.training.state import State, list_checkpoints, load_weights
 from headway.training.validation import Validation, Validator
 from headway.translator import load
 
-SAMPLES = 5  # translations shown at the end
+
+@dataclass(frozen=True)
+class Tested:
+    """A sentence of the test part."""
+
+    source: str
+    reference: str
+    translation: str
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,7 @@ class TrainingResult:
     model: Path  # the best bundle
     steps: int
     test: Scores
+    tested: list[Tested]
 
 
 def train(
@@ -56,7 +64,8 @@ def train(
         return run_training(build_settings(merge(content, overrides)), Path(out), shown)
 
 
-def run_training(settings: Settings, out: Path, display: Display) -> TrainingResult:
+def run_training(settings: Settings, out: Path, display: Display, scope: Scope | None = None) -> TrainingResult:
+    """Train, or go on; `scope` is written into the model, for those who translate with it."""
     _check_request(settings)
     if settings.training.threads:
         torch.set_num_threads(settings.training.threads)
@@ -71,7 +80,7 @@ def run_training(settings: Settings, out: Path, display: Display) -> TrainingRes
         for line in [*([prepared.note] if prepared.note else []), *prepared.summary()]:
             display.say(line)
         settings, architecture = _resolve(settings, prepared)
-        trainer = _build_trainer(settings, architecture, prepared, out, display)
+        trainer = _build_trainer(settings, architecture, prepared, out, display, scope)
         if checkpoints:
             refuse_other_settings(settings, out)  # now with what the corpus chose
             refuse_other_data(out, changed_files(prepared.fingerprints, out))
@@ -116,7 +125,14 @@ def _check_request(settings: Settings) -> None:
         build_architecture(settings.model, source_vocab=1, target_vocab=1, shared=settings.tokenizer.shared)
 
 
-def _build_trainer(settings: Settings, architecture: Architecture, prepared: Prepared, out: Path, display: Display) -> Trainer:
+def _build_trainer(
+    settings: Settings,
+    architecture: Architecture,
+    prepared: Prepared,
+    out: Path,
+    display: Display,
+    scope: Scope | None,
+) -> Trainer:
     tokenizers = prepared.tokenizers
     model = build(architecture, pad=tokenizers.source.pad, seed=settings.training.seed)
     display.say(
@@ -130,6 +146,7 @@ def _build_trainer(settings: Settings, architecture: Architecture, prepared: Pre
         target_language=settings.data.target_language,
         tokenizer=settings.tokenizer,
         decoding=settings.decoding,
+        scope=scope,
     )
 
     def keep(name: str, state: State, found: Validation | None) -> None:
@@ -162,15 +179,15 @@ def _finish(trainer: Trainer) -> TrainingResult:
         display.say(f"Average of the last {len(checkpoints)} checkpoints: {told}")
         if better:
             trainer.keep("best", trainer.state, found)
-    scores = _test(trainer.prepared.test, out, settings, display)
+    scores, tested = _test(trainer.prepared.test, out, display)
     try:
         draw_learning_curve(out / "metrics.jsonl", out / "curves.png")
     except HeadwayError as error:
         display.say(f"No learning curve: {error}")
-    return TrainingResult(out, out / "best", trainer.state.step, scores)
+    return TrainingResult(out, out / "best", trainer.state.step, scores, tested)
 
 
-def _test(pairs: list[tuple[str, str]], out: Path, settings: Settings, display: Display) -> Scores:
+def _test(pairs: list[tuple[str, str]], out: Path, display: Display) -> tuple[Scores, list[Tested]]:
     """Translate the test part with the best bundle as a user would, score it, and keep both readable."""
     sources, references = [source for source, _ in pairs], [target for _, target in pairs]
 
@@ -179,11 +196,11 @@ def _test(pairs: list[tuple[str, str]], out: Path, settings: Settings, display: 
 
     found = load(out / "best").translate(sources, on_progress=show)
     display.close()
-    texts = [translation.text for translation in found]
-    scores = score(texts, [references])
+    tested = [Tested(*pair, translation.text) for pair, translation in zip(pairs, found, strict=True)]
+    scores = score([one.translation for one in tested], [references])
     lines = [f"{name} {value.score:.2f}  {value.signature}" for name, value in scores.named()]
-    for source, reference, text in zip(sources, references, texts, strict=True):
-        lines += ["", f"source       {source}", f"reference    {reference}", f"translation  {text}"]
+    for one in tested:
+        lines += ["", *(f"{name:12} {text}" for name, text in vars(one).items())]
     write_file(out / "test.txt", "\n".join(lines) + "\n")
 
     bundle = read_bundle(out / "best")
@@ -193,7 +210,5 @@ def _test(pairs: list[tuple[str, str]], out: Path, settings: Settings, display: 
         out / "best", bundle.manifest.model_copy(update={"provenance": provenance}), bundle.weights(), bundle.tokenizers
     )
 
-    for source, reference, text in list(zip(sources, references, texts, strict=True))[:SAMPLES]:
-        display.say(f"\n  source       {source}\n  translation  {text}\n  reference    {reference}")
-    display.say(f"\nTest part, {len(pairs):,} sentences: BLEU {scores.bleu.score:.1f}, chrF {scores.chrf.score:.1f}.")
-    return scores
+    display.say(f"Test part, {len(pairs):,} sentences: BLEU {scores.bleu.score:.1f}, chrF {scores.chrf.score:.1f}.")
+    return scores, tested

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import SMALL, write_corpus
-
-from headway.data.copy_reverse import make_pairs
+from copy_reverse import make_pairs
 
 README = (Path(__file__).parent.parent.parent / "README.md").read_text()
 COMMANDS = re.findall(r"^    headway (.*?)(?: *#.*)?$", README, flags=re.MULTILINE)

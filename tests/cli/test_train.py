@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 import yaml
 from conftest import SMALL, train_command, write_corpus
+from copy_reverse import make_pairs
 
 from headway.bundle import read_bundle
-from headway.data.copy_reverse import make_pairs
 
 
 def metrics(run: Path) -> list[dict]:
@@ -119,7 +119,7 @@ def test_interrupted_and_started_again_it_ends_as_without_the_interruption(
     _, said = process.communicate()
     assert process.returncode == 130, said
     assert "everything is saved" in said
-    assert f"To go on: headway {' '.join(map(str, command))}" in said
+    assert f" {' '.join(map(str, command))}\n" in said.partition("To go on: ")[2]
     assert "Traceback" not in said
     assert after <= metrics(out)[-1]["step"] < 60
     again = start(command)

@@ -71,6 +71,23 @@ def test_a_sentence_longer_than_any_in_training(translator: api.Translator):
     assert translator.translate([short], beam=2)[0].text == found[1].text
 
 
+def test_a_translation_has_at_most_fifty_pieces_more_than_its_source(run: Path, monkeypatch: pytest.MonkeyPatch):
+    """Section 6.1, with a model that may not end by itself."""
+    translator, text, found = api.load(run / "best"), "copy oak ash elm", []
+    engine = translator.engine
+    engine.never.append(engine.eos)
+    search = engine.translate
+
+    def watched(*arguments, **more):
+        found.extend(search(*arguments, **more))
+        return found
+
+    monkeypatch.setattr(engine, "translate", watched)
+    translator.translate([text])
+    (pieces,) = translator.tokenizers.source.encode([text])
+    assert len(found[0][0].tokens) == len(pieces) + 50
+
+
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(st.text(max_size=15), max_size=4))
 def test_any_text_at_all(translator: api.Translator, texts: list[str]):

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 import torch
+from copy_reverse import make_pairs
 
 import headway
-from headway.data.copy_reverse import make_pairs
 from headway.models.transformer import Transformer
 
 SOURCES = [source for source, _ in make_pairs(25, seed=9)]

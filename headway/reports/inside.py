@@ -1,0 +1,93 @@
+"""A translation from inside, in a directory: one page to play with, and pictures to keep.
+
+The page asks nothing of any network. It is written as `inside.html`, `.css` and `.js` and `positions.js`, which Jinja joins.
+Numbers travel as base64 of 16-bit integers: a long sentence has millions of them, and nobody looks at a fifth digit.
+"""
+
+import base64
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headway.atomic import write_file, writing
+from headway.errors import HeadwayError, RequestError
+from headway.progress import Display
+from headway.reports.attention import GAMMA, draw_layer, make_views
+from headway.reports.colours import DARK, LIGHT, make_scale
+from headway.reports.positions import choose_waves, draw_products, draw_table, is_sinusoidal, wavelengths
+from headway.text.normalize import normalize
+
+if TYPE_CHECKING:
+    from headway.translator import Inside
+
+
+def write_inside(inside: "Inside", sentence: str, directory: Path, display: Display, *, only_layer: int | None = None) -> Path:
+    """Write the page, which is handed back, and pictures of all layers' heads (or of one layer's) and of the positions."""
+    views = make_views(inside)
+    deepest = max(len(view.weights) for view in views)
+    if only_layer is not None and not 1 <= only_layer <= deepest:
+        raise RequestError(f"There is no layer {only_layer}.", f"Give a layer from 1 to {deepest}, or none for all.")
+    page, content = directory / "inside.html", render_page(inside, sentence=sentence)
+    with writing(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+    write_file(page, content)
+    layers = [(view, layer) for view in views for layer in range(1, len(view.weights) + 1) if only_layer in (None, layer)]
+    for done, (view, layer) in enumerate(layers):
+        display.update("Drawing where it looks", done, len(layers))
+        draw_layer(view, layer, directory / f"{view.name}-{layer}")
+    if inside.positions is not None:
+        draw_table(inside.positions, directory / "positions")
+        draw_products(inside.positions, directory / "position-products")
+    display.close()
+    return page
+
+
+def render_page(inside: "Inside", *, sentence: str) -> str:
+    """The page of a sentence's translation, as HTML with all that it needs inside it."""
+    try:
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    except ImportError:
+        raise HeadwayError("Writing the page needs Jinja2.", "pip install headway[report]") from None
+    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)
+    template = environment.get_template("inside.html")
+    return template.render(sentence=normalize(sentence), translation=inside.translation, data=_gather(inside))
+
+
+def _gather(inside: "Inside") -> dict[str, Any]:
+    """What the page's script reads; the template turns it into JSON in which no sentence can end the script."""
+    schemes = {"light": LIGHT, "dark": DARK}
+    return {
+        "gamma": GAMMA,
+        "scales": {name: {key: make_scale(*stops) for key, stops in scales.items()} for name, scales in schemes.items()},
+        "views": [
+            {
+                "name": view.name,
+                "title": view.title,
+                "story": view.story,
+                "asking": view.asking,
+                "asked": view.asked,
+                "shape": view.weights.shape,
+                "weights": _pack(view.weights, "<u2"),
+            }
+            for view in make_views(inside)
+        ],
+        "positions": None if inside.positions is None else _gather_positions(inside.positions),
+    }
+
+
+def _gather_positions(table: np.ndarray) -> dict[str, Any]:
+    largest = float(np.abs(table).max()) or 1.0
+    chosen = choose_waves(table)
+    return {
+        "shape": table.shape,
+        "largest": largest,
+        "values": _pack(table / largest, "<i2"),
+        "waves": chosen,
+        "wavelengths": wavelengths(table.shape[1])[chosen].tolist() if is_sinusoidal(table) else None,
+    }
+
+
+def _pack(shares: np.ndarray, kind: str) -> str:
+    """Numbers from 0 (or -1) to 1 as integers that fill their type."""
+    return base64.b64encode(np.rint(shares * np.iinfo(kind).max).astype(kind).tobytes()).decode("ascii")

@@ -1,0 +1,110 @@
+"""`headway inspect`: what a model looks at, as a page and as pictures."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import headway as api
+from headway.errors import RequestError
+from headway.nn.positions import LearnedPositions, NoPositions
+
+SENTENCE = "copy oak elm"
+
+
+@pytest.fixture(scope="module")
+def translator(run: Path) -> api.Translator:
+    return api.load(run / "best")
+
+
+def test_a_page_and_pictures(tmp_path: Path, run: Path, headway):
+    out = tmp_path / "new" / "inspect"
+    result = headway("inspect", run / "best", SENTENCE, "-o", out)
+    assert (result.code, result.out) == (0, ""), result.err
+    stems = ["encoder-1", "decoder-1", "cross-1", "positions", "position-products"]
+    assert {path.name for path in out.iterdir()} == {"inside.html", *(f"{s}.{k}" for s in stems for k in ("png", "svg"))}
+    assert SENTENCE in (out / "inside.html").read_text(encoding="utf-8")
+    assert (out / "inside.html").as_uri() in result.err
+    (translation,) = api.load(run / "best").translate([SENTENCE])
+    assert translation.text in result.err
+
+
+def test_a_given_translation(tmp_path: Path, run: Path, headway):
+    result = headway("inspect", run / "best", SENTENCE, "--target", "elm oak", "--layer", 1, "-o", tmp_path)
+    assert result.code == 0 and "→ elm oak" in result.err
+    assert "elm oak" in (tmp_path / "inside.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "word"),
+    [
+        ([" "], 2, "no sentence"),
+        ([SENTENCE, "--target", " "], 2, "blank"),
+        ([SENTENCE, "--layer", 2], 2, "from 1 to 1"),
+        ([SENTENCE, "--layer", 0], 2, "layer"),
+        ([SENTENCE, "-o", "taken/below"], 1, "taken"),
+    ],
+)
+def test_requests_that_cannot_be_met_leave_nothing_behind(
+    arguments, code, word, tmp_path: Path, run: Path, headway, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    Path("taken").write_text("a file")
+    result = headway("inspect", run / "best", *arguments)
+    assert result.code == code and word in result.err and "Traceback" not in result.err
+    assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+
+
+def test_a_model_that_is_none(tmp_path: Path, headway):
+    result = headway("inspect", tmp_path, SENTENCE, "-o", tmp_path / "out")
+    assert result.code == 1 and str(tmp_path) in result.err and not (tmp_path / "out").exists()
+
+
+def test_inside_is_what_the_model_does(translator: api.Translator):
+    inside = translator.inspect(SENTENCE)
+    steps, pieces = len(inside.written), len(inside.source)
+    assert inside.translation == translator.translate([SENTENCE])[0].text
+    assert (inside.source[-1], inside.read[0], inside.written[-1]) == ("‹end›", "‹begin›", "‹end›")
+    assert inside.read[1:] == inside.written[:-1]
+    assert inside.encoder.shape == (1, 2, pieces, pieces)
+    assert inside.decoder.shape == (1, 2, steps, steps)
+    assert inside.cross.shape == (1, 2, steps, pieces)
+    for weights in (inside.encoder, inside.decoder, inside.cross):
+        assert weights.dtype == np.float32
+        assert weights.sum(axis=-1) == pytest.approx(np.ones(weights.shape[:-1]), abs=1e-5)
+    assert (np.triu(inside.decoder, 1) == 0).all()
+    assert inside.positions is not None and inside.positions.shape == (128, 32)
+
+
+def test_a_given_translation_is_read_as_it_is(translator: api.Translator):
+    inside = translator.inspect(SENTENCE, "elm é")
+    assert inside.translation == "elm é"
+    assert inside.read[-2:] == ["é 1/2", "é 2/2"] or inside.read[-1].endswith("é")
+    assert inside.encoder == pytest.approx(translator.inspect(SENTENCE).encoder)  # the encoder does not see it
+
+
+def test_a_model_with_learned_positions_or_without_any(run: Path):
+    translator = api.load(run / "best")
+    model = translator.engine.model
+    model.architecture = model.architecture.model_copy(update={"positions": "learned", "max_positions": 7})
+    model.positions = LearnedPositions(d_model=32, max_positions=7)
+    torch.nn.init.normal_(model.positions.weight)
+    np.testing.assert_array_equal(translator.inspect(SENTENCE).positions, model.positions.weight.detach())
+    model.architecture = model.architecture.model_copy(update={"positions": "none"})
+    model.positions = NoPositions()
+    assert translator.inspect(SENTENCE).positions is None
+
+
+def test_a_sentence_longer_than_any_in_training(translator: api.Translator):
+    inside = translator.inspect(" ".join(["oak"] * 150), "elm")
+    assert len(inside.source) > 300
+    assert inside.encoder.shape[2:] == (len(inside.source),) * 2
+
+
+@pytest.mark.parametrize("text", ["", " \n\t"])
+def test_nothing_to_look_into(translator: api.Translator, text: str):
+    with pytest.raises(RequestError, match="no sentence"):
+        translator.inspect(text)
+    with pytest.raises(RequestError, match="blank"):
+        translator.inspect(SENTENCE, text)
