@@ -26,15 +26,20 @@ format: .venv/installed ## Put the code into the format that lint wants
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-demo: .venv/installed ## Train a small model and translate with it
+demo: .venv/usable ## Train a small model on a phrasebook and look at what it learned
 	$(BIN)/headway demo
 
 clean: ## Remove all that these targets made, but for runs/
 	rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find headway tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.venv/installed: pyproject.toml constraints.txt
+.venv/usable: pyproject.toml constraints.txt
 	@echo "Installing Headway and what it needs into .venv; the first time this takes some minutes."
 	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[report]'
+	@touch $@
+
+.venv/installed: .venv/usable
+	@echo "Installing what the tests and checks need."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,report]'
 	@touch $@

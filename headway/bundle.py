@@ -27,7 +27,7 @@ FORMAT = 1
 MANIFEST, WEIGHTS, TOKENIZER, CARD = "headway.json", "weights.safetensors", "tokenizer", "README.md"
 
 
-_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_WORD = re.compile(r"\w+(?:['’:.-]\w+)*")
 
 
 class Provenance(Section):

@@ -30,7 +30,7 @@ PHENOMENA = {
     "times of day": "um halb vier",
 }
 SHORTEST, LONGEST = 3, 14  # words, in each language
-HELD_OUT = 2  # of 100 combinations are kept for the test part, and as many for validation
+HELD_OUT_PERCENT = 2  # of all combinations are kept for the test part, and as many for validation
 
 Combination = tuple[str, ...]
 
@@ -68,9 +68,9 @@ def make_parts(train: int, held_out: int, *, seed: int = 1, on_progress: Callabl
     Each pair of the test part holds a combination of words, or of a verb and a structure, that no other part has; so does
     each pair of the validation part. No word is new in them.
     """
-    found: dict[str, list[Pair]] = {"train": [], "valid": [], "test": [], "": []}
+    found: dict[str, list[Pair]] = {"train": [], "valid": [], "test": []}
     for pair in make_pairs(10 * (train + held_out), seed=seed):
-        found[_part(pair)].append(pair)
+        found.get(_part(pair), []).append(pair)
         if on_progress and len(found["train"]) % 1000 == 0:
             on_progress(min(len(found["train"]), train), train)
         if len(found["train"]) >= train and min(len(found["valid"]), len(found["test"])) >= 2 * held_out:
@@ -100,11 +100,11 @@ def _part_of(combination: Combination) -> str:
     """The same in every phrasebook, whatever its seed."""
     digest = blake2b(" ".join(combination).encode(), digest_size=8).digest()
     place = int.from_bytes(digest, "little") % 100
-    return "test" if place < HELD_OUT else "valid" if place < 2 * HELD_OUT else "train"
+    return "test" if place < HELD_OUT_PERCENT else "valid" if place < 2 * HELD_OUT_PERCENT else "train"
 
 
 def _finish(sentence: Sentence) -> Pair:
-    phenomena, combinations = set(sentence.phenomena), set()
+    phenomena, combinations = set(sentence.phenomena), set(sentence.combinations)
     phrases = list(sentence.phrases)
     for clause, form in sentence.clauses:
         phenomena |= _phenomena(clause, form)
@@ -112,6 +112,8 @@ def _finish(sentence: Sentence) -> Pair:
         phrases += clause.nominals()
     for phrase, case in phrases:
         phenomena |= _phrase_phenomena(phrase, case)
+        if isinstance(phrase, Phrase) and phrase.adjective:
+            combinations.add((phrase.adjective.english, phrase.noun.english))
     here, there = (text[0].upper() + text[1:] + sentence.end for text in (sentence.english, sentence.german))
     return Pair(here, there, frozenset(phenomena), frozenset(combinations))
 
@@ -151,8 +153,6 @@ def _combinations(clause: Clause, form: str) -> set[Combination]:
     for x, case in clause.nominals():
         if isinstance(x, Phrase):
             found.add((verb, case, x.noun.english))
-            if x.adjective:
-                found.add((x.adjective.english, x.noun.english))
     if clause.predicate and isinstance(clause.subject, Phrase):
         found.add((clause.predicate.english, clause.subject.noun.english))
     return found

@@ -35,6 +35,20 @@ def place(figure: Any, left: float, top: float, width: float, height: float) -> 
     return figure.add_axes((left / whole_width, bottom / whole_height, width / whole_width, height / whole_height))
 
 
+def write_title(figure: Any, title: str, story: str, *, gap: float = 0.16) -> None:
+    """Above the figure: what it shows, and in smaller letters how to read it. `gap` inches are left below them."""
+    height = figure.get_size_inches()[1]
+    figure.text(0, 1 + (gap + 0.22) / height, title, fontsize=13, fontweight="bold", color=INK, va="bottom")
+    figure.text(0, 1 + gap / height, story, fontsize=8.5, color=QUIET, va="bottom")
+
+
+def quieten(panel: Any) -> None:
+    """Ticks and labels that do not compete with what is drawn."""
+    panel.tick_params(colors=QUIET, length=0, labelsize=9)
+    panel.xaxis.label.set_color(QUIET)
+    panel.yaxis.label.set_color(QUIET)
+
+
 def save_figure(figure: Any, stem: Path) -> list[Path]:
     """Write `stem`.png and `stem`.svg, cut to what is drawn. The same figure gives the same bytes."""
     from matplotlib import rc_context

@@ -32,6 +32,9 @@ def write_inside(inside: "Inside", sentence: str, directory: Path, display: Disp
     with writing(directory):
         directory.mkdir(parents=True, exist_ok=True)
     write_file(page, content)
+    for view in views:  # of another sentence, or of a deeper model
+        for old in directory.glob(f"{view.name}-*.[ps][nv]g"):
+            old.unlink()
     layers = [(view, layer) for view in views for layer in range(1, len(view.weights) + 1) if only_layer in (None, layer)]
     for done, (view, layer) in enumerate(layers):
         display.update("Drawing where it looks", done, len(layers))

@@ -1,7 +1,7 @@
 """Section 3.5 as two pictures: the position table, row by row a slower wave, and how like each other positions are.
 
 The paper's table is a tone and ever deeper ones: dimension 2i swings with a wave of 2 pi 10000^(2i / d_model) positions. The
-product of two rows depends on their distance alone and falls off with it, so attention can learn "the word before".
+product of two rows depends on their distance alone and is highest near by, so attention can learn "the word before".
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from headway.reports.colours import LIGHT, make_scale
-from headway.reports.figures import INK, QUIET, RULE, colour_map, make_figure, place, save_figure
+from headway.reports.figures import QUIET, RULE, colour_map, make_figure, place, quieten, save_figure, write_title
 
 _WAVES = 9  # dimensions drawn one by one
 _SHOWN = (0.1, 0.35, 0.65, 0.9)  # positions whose neighbours are shown, as shares of the table
@@ -31,11 +31,12 @@ def draw_table(table: np.ndarray, stem: Path) -> list[Path]:
         panel = place(figure, 0, 3.1 + row * height, 8, height - 0.06)
         _draw_image(panel, part.T, "signed", low=-highest, high=highest, bottom=table.shape[1])
         panel.set_ylabel(name)
+        panel.set_yticks([tick for tick in panel.get_yticks() if 0 <= tick < 0.9 * table.shape[1]])  # not into the next panel
         if row < len(parts) - 1:
             panel.set_xticks([])
     panel.set_xlabel("position")
     waves.set_xlim(panel.get_xlim())
-    _write_title(
+    write_title(
         figure,
         "What tells positions apart: the position table",
         "Each position gets a chord of its own: a column of numbers, read off all waves. Red is above zero, blue below.",
@@ -65,7 +66,7 @@ def draw_products(table: np.ndarray, stem: Path) -> list[Path]:
     curves.grid(axis="y", color=RULE, linewidth=0.6)
     _tidy(curves)
     curves.spines[["top", "right"]].set_visible(False)
-    _write_title(
+    write_title(
         figure,
         "How like each other positions are: their dot products",
         "Left: each position with each, the darker the more alike. Right: some of these rows; each is highest at itself.",
@@ -129,13 +130,5 @@ def _draw_image(panel: Any, values: np.ndarray, scale: str, *, low: float, high:
 
 
 def _tidy(panel: Any) -> None:
-    panel.tick_params(colors=QUIET, length=0, labelsize=9)
+    quieten(panel)
     panel.spines[:].set_color(RULE)
-    panel.xaxis.label.set_color(QUIET)
-    panel.yaxis.label.set_color(QUIET)
-
-
-def _write_title(figure: Any, title: str, story: str) -> None:
-    height = figure.get_size_inches()[1]
-    figure.text(0, 1 + 0.38 / height, title, fontsize=13, fontweight="bold", color=INK, va="bottom")
-    figure.text(0, 1 + 0.16 / height, story, fontsize=8.5, color=QUIET, va="bottom")

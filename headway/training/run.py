@@ -87,7 +87,8 @@ def run_training(settings: Settings, out: Path, display: Display, scope: Scope |
             trainer.go_on_from(checkpoints[-1], best_so_far(out, settings.training.metric))
             display.say(f"Going on from update {trainer.state.step:,}, as saved in {checkpoints[-1]}.")
         if trainer.done():
-            display.say("This run is complete; to train longer, give it a larger --max-steps or --patience.")
+            more = "--patience" if trainer.out_of_patience() else "--max-steps"
+            display.say(f"This run is complete; to train longer, give it a larger {more}.")
         trainer.write_settings()
         try:
             trainer.run()

@@ -27,14 +27,12 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_readme_has_a_command_for_each_verb_but_the_demo():
-    assert {command.split()[0] for command in COMMANDS} == {"train", "translate", "evaluate", "encode", "average"}
+    assert {command.split()[0] for command in COMMANDS} == {"train", "translate", "evaluate", "inspect", "encode", "average"}
 
 
 def test_every_command_and_the_python(desk: Path, headway):
     for command in COMMANDS:
         words = shlex.split(command)
-        if ">" in words:
-            words = words[: words.index(">")]
         if words[0] == "train":
             words += BUDGET
         if words[0] == "average":

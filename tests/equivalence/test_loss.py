@@ -28,3 +28,20 @@ def test_large_logits_do_not_overflow():
     hidden, weight = torch.full((2, 1), 200.0, requires_grad=True), torch.tensor([[1.0], [-1.0]])
     loss = fused_loss(hidden, weight, torch.tensor([0, 1]), 0.0)
     assert loss.item() == pytest.approx(400.0)
+
+
+@pytest.mark.parametrize("smoothing", [0.1, 0.2])
+def test_the_loss_is_least_where_the_target_has_1_minus_smoothing_and_its_share_of_it(smoothing):
+    """Section 5.4: a surer model loses, so it learns to stay unsure; the gradient there is zero."""
+    vocab, target = 20, torch.tensor([3])
+    of_target = 1 - smoothing + smoothing / vocab
+    p = torch.full((1, vocab), smoothing / vocab, dtype=torch.float64)
+    p[0, 3] = of_target
+    logits = p.log().requires_grad_()
+    least = label_smoothed_cross_entropy(logits, target, smoothing)
+    (grad,) = torch.autograd.grad(least, logits)
+    torch.testing.assert_close(grad, torch.zeros_like(grad))
+    for other in (of_target - 0.05, of_target + 0.05):
+        moved = torch.full_like(p, (1 - other) / (vocab - 1))
+        moved[0, 3] = other
+        assert label_smoothed_cross_entropy(moved.log(), target, smoothing) > least

@@ -1,6 +1,7 @@
 """What a person sees: a live line on a terminal, plain lines with the time left elsewhere."""
 
 import io
+import re
 
 import pytest
 
@@ -70,3 +71,19 @@ def test_a_terminal_has_a_live_line_and_lines_that_stay(monkeypatch: pytest.Monk
 @pytest.mark.parametrize(("seconds", "said"), [(0.4, "0 s"), (59, "59 s"), (60, "1 min"), (3599, "1 h 0 min")])
 def test_durations_as_people_say_them(seconds: float, said: str):
     assert duration(seconds) == said
+
+
+@pytest.mark.parametrize("columns", [45, 60, 80, 120])
+def test_the_live_line_fits_and_keeps_the_time_left(columns: int, clock: list[float], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    stream = Terminal()
+    with Display(stream) as display:
+        for step in (400, 800):
+            display.update("Training", step, 2400, "loss 1.25  BLEU 75.5  12,289 tokens/s")
+            clock[0] += 60
+        drawn = stream.getvalue()
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "\n", drawn + stream.getvalue())
+    assert max(len(line.strip("\r")) for line in plain.splitlines()) <= columns
+    assert "800/2,400  4 min left" in plain.replace("\n", "")
+    assert ("tokens/s" in plain) == (columns >= 80)

@@ -85,8 +85,9 @@ def where(x: Where) -> str:
 def statement(clause: Clause, first: str = "", aside: str = "") -> str:
     """The finite verb is second, whatever is first: the subject, with what is said of it aside, or `first`."""
     finite, end = _bracket(clause)
-    subject = nominal(clause.subject) + aside
-    return _join(first, finite, subject, _middle(clause), end) if first else _join(subject, finite, _middle(clause), end)
+    if first:
+        return _join(first, finite, _subject_and_middle(clause), end)
+    return _join(nominal(clause.subject) + aside, finite, _middle(clause), end)
 
 
 def question(clause: Clause, asked: str = "") -> str:
@@ -94,14 +95,14 @@ def question(clause: Clause, asked: str = "") -> str:
     if asked:
         return statement(clause, asked)
     finite, end = _bracket(clause)
-    return _join(finite, nominal(clause.subject), _middle(clause), end)
+    return _join(finite, _subject_and_middle(clause), end)
 
 
-def subordinate(clause: Clause, first: str | None = None) -> str:
-    """The finite verb is last, and the prefix stays on. `first` is in the subject's place."""
+def subordinate(clause: Clause, pronoun: str = "") -> str:
+    """The finite verb is last, and the prefix stays on. `pronoun` is in the subject's place."""
     finite, end = _bracket(clause)
     closed = end + finite if end and end == clause.verb.prefix else f"{end} {finite}"
-    return _join(nominal(clause.subject) if first is None else first, _middle(clause), closed)
+    return _join(f"{pronoun} {_middle(clause)}" if pronoun else _subject_and_middle(clause), closed)
 
 
 def relative(clause: Clause, case: Case) -> str:
@@ -150,7 +151,7 @@ def _pick(subject: Nominal, plural: str, ich: str, du: str, er: str) -> str:
 
 
 def _middle(clause: Clause) -> str:
-    """Between the brackets: who is known, when, what, nicht, where. With nicht or oft, what is known comes before when."""
+    """Between the brackets: who is known, when, what, nicht, where. With nicht, what is denied comes before when."""
     accusative, dative = clause.accusative, clause.dative
     negation = "nicht" if clause.negated else ""
     if clause.negated and isinstance(accusative, Phrase) and accusative.indefinite:
@@ -158,10 +159,18 @@ def _middle(clause: Clause) -> str:
     known = [nominal(x, case) for x, case in _objects(dative, accusative) if _known(x, case)]
     others = [nominal(x, case) for x, case in _objects(dative, accusative) if not _known(x, case)]
     time = [adverb.german for adverb in (clause.when, clause.often) if adverb]
-    definite = not (isinstance(accusative, Phrase) and accusative.vague)
-    middle = [*others, *time] if negation or (clause.often and definite) else [*time, *others]
+    middle = [*others, *time] if negation else [*time, *others]
     predicate = clause.predicate.german if clause.predicate else ""
     return _join(*known, *middle, negation, predicate, where(clause.where) if clause.where else "")
+
+
+def _subject_and_middle(clause: Clause) -> str:
+    """Behind the verb, a pronoun goes before a noun (ruft mich Anna an), but for sie, which might be the subject."""
+    subject, middle = nominal(clause.subject), _middle(clause)
+    x, case = clause.person_object()
+    if isinstance(clause.subject, Pronoun) or not isinstance(x, Pronoun) or nominal(x, case) == nominal(x):
+        return f"{subject} {middle}"
+    return f"{nominal(x, case)} {subject}{middle.removeprefix(nominal(x, case))}"
 
 
 def _objects(dative: Nominal | None, accusative: Nominal | None) -> list[tuple[Nominal, Case]]:

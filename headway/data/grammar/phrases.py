@@ -62,7 +62,7 @@ class PhraseWriter:
     def object_of(self, verb: Verb, kinds: frozenset[str]) -> Nominal:
         kind = self.draw.choice(sorted(kinds))
         if kind != "person":
-            return self.phrase(kind, vague=True, own=verb.own)
+            return self.phrase(kind, plural=0 if kind == "garment" else 0.25, own=verb.own)
         if self.chance(0.4):
             return self.draw.choice(PRONOUNS)
         return self.name() if self.chance(0.15) else self.phrase("person", adjective=0.2, plural=0.2, vague=False)

@@ -1,10 +1,11 @@
 """The sentences of the phrasebook: which structures there are, and what is said in them."""
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from headway.data.grammar import english, german
-from headway.data.grammar.clauses import ClauseWriter
+from headway.data.grammar.clauses import ClauseWriter, shows_case
 from headway.data.grammar.phrases import adjectives, nouns
 from headway.data.grammar.syntax import HE, PRONOUNS, SHE, WHAT, WHO, YOU, Case, Clause, I, Name, Nominal, Phrase, Where
 from headway.data.grammar.words import (
@@ -34,9 +35,14 @@ class Sentence:
     end: str = "."
     phrases: list[tuple[Nominal, Case]] = field(default_factory=list)  # those that stand in no clause
     phenomena: frozenset[str] = frozenset()  # those that the clauses do not show
+    combinations: frozenset[tuple[str, ...]] = frozenset()  # the same
 
 
-class SentenceWriter(ClauseWriter):
+class SentenceWriter:
+    def __init__(self, draw: random.Random) -> None:
+        self.draw, self.clauses = draw, ClauseWriter(draw)
+        self.phrases = self.clauses.phrases
+
     def write(self) -> Sentence:
         structures: dict[Callable[[], Sentence], int] = {
             self.statement: 20,
@@ -61,15 +67,16 @@ class SentenceWriter(ClauseWriter):
 
     def statement(self) -> Sentence:
         """Anna often buys hats."""
-        clause = self.clause()
-        often = clause.tense == "present" and not (clause.negated or clause.when or clause.verb.lasting)
-        if often and self.chance(0.2):
+        clause = self.clauses.clause()
+        every = isinstance(clause.subject, Phrase) and clause.subject.determiner == "every"
+        often = clause.tense == "present" and not (clause.negated or clause.when or clause.verb.lasting or every)
+        if often and self.phrases.chance(0.2):
             clause = replace(clause, often=self.draw.choice(_OFTEN))
         return _state(clause)
 
     def fronted(self) -> Sentence:
         """Today Anna is buying a hat: in German the verb stays second."""
-        clause = self.clause(when=True)
+        clause = self.clauses.clause(when=True)
         assert clause.when
         bare = replace(clause, when=None)
         said = f"{clause.when.english} {english.statement(bare)}", german.statement(bare, clause.when.german)
@@ -77,22 +84,24 @@ class SentenceWriter(ClauseWriter):
 
     def question(self) -> Sentence:
         """Does Anna buy the hat?"""
-        return _ask(self.asking(self.clause()))
+        return _ask(self.clauses.asking(self.clauses.clause()))
 
     def asked(self) -> Sentence:
         """Who buys the hat? When, why does Anna buy it? What does she buy, which hat, how many hats?"""
-        clause = self.asking(self.clause(negated=0))
+        clause = self.clauses.asking(self.clauses.clause(negated=0))
         choice = self.draw.choice(["adverb", "subject", "what", "which", "which"])
         x, case = clause.person_object()
-        if choice == "subject" or (choice != "adverb" and x is None):
-            clause = self.sane(replace(clause, subject=WHO))
+        if choice == "which" and _reversible(x, clause.subject):
+            return self.asked()
+        if "person" in clause.verb.subjects and (choice == "subject" or (choice != "adverb" and x is None)):
+            clause = self.clauses.sane(replace(clause, subject=WHO))
             return Sentence(english.statement(clause), german.statement(clause), [(clause, "question")], "?")
-        if choice == "adverb" or (clause.accusative and clause.dative):
+        if choice in ("adverb", "subject") or x is None or (clause.accusative and clause.dative):
             adverb = ("why", "warum") if clause.verb.lasting else self.draw.choice([("when", "wann"), ("why", "warum")])
             return _ask(replace(clause, when=None), *adverb)
         thing = isinstance(x, Phrase) and "person" not in x.noun.kinds
         if isinstance(x, Phrase) and not x.noun.mass and (choice == "which" or (thing and clause.verb.lasting)):
-            how_many = x.plural and self.chance(0.6)
+            how_many = x.plural and self.phrases.chance(0.6)
             asked: Nominal = replace(x, determiner="how many" if how_many else "which", number=None)
         else:
             asked = WHAT if thing else WHO
@@ -108,16 +117,16 @@ class SentenceWriter(ClauseWriter):
 
     def quality(self) -> Sentence:
         """The bag is not new."""
-        clause = self.description(self.phrase(self.draw.choice(_DESCRIBED), adjective=0, vague=False))
-        return _ask(clause) if self.chance(0.25) else _state(clause)
+        clause = self.clauses.description(self.phrases.phrase(self.draw.choice(_DESCRIBED), adjective=0, vague=False))
+        return _ask(clause) if self.phrases.chance(0.25) else _state(clause)
 
     def contrast(self) -> Sentence:
         """The bag is old, but it is beautiful: the pronoun has the noun's gender."""
-        subject = self.phrase(self.draw.choice(sorted(_JUDGED)), adjective=0, plural=0.2, vague=False)
+        subject = self.phrases.phrase(self.draw.choice(sorted(_JUDGED)), adjective=0, plural=0.2, vague=False)
         good, bad = _judge(subject.noun.kinds)
         one = self.draw.choice(good + bad)
         other = self.draw.choice([x for x in (bad if one in good else good) if {x.english, one.english} not in _OPPOSITES])
-        first, second = Clause(subject, BE, predicate=one), Clause(self.pronoun_of(subject), BE, predicate=other)
+        first, second = Clause(subject, BE, predicate=one), Clause(self.phrases.pronoun_of(subject), BE, predicate=other)
         said = (
             f"{english.statement(first)}, but {english.statement(second)}",
             f"{german.statement(first)}, aber {german.statement(second)}",
@@ -127,22 +136,22 @@ class SentenceWriter(ClauseWriter):
     def position(self) -> Sentence:
         """Where something is, with the dative, or where somebody puts it, with the accusative."""
         kind = self.draw.choice(["lying", "lying", "standing"])
-        furniture = self.phrase(self.draw.choice(["surface", "surface", "furniture"]), plural=0, vague=False)
+        furniture = self.phrases.phrase(self.draw.choice(["surface", "surface", "furniture"]), plural=0, vague=False)
         prepositions = _BESIDE if "surface" not in furniture.noun.kinds else _BESIDE + _ON
         where = Where(*self.draw.choice(prepositions), furniture)
-        if self.chance(0.5):
-            thing = self.phrase(kind, adjective=0.25, vague=False)
-            clause = Clause(thing, LIE if kind == "lying" else STAND, where=where, negated=self.chance(0.15))
+        if self.phrases.chance(0.5):
+            thing = self.phrases.phrase(kind, adjective=0.25, vague=False)
+            clause = Clause(thing, LIE if kind == "lying" else STAND, where=where, negated=self.phrases.chance(0.15))
         else:
-            verb, thing = LAY if kind == "lying" else SET, self.phrase(kind, adjective=0.25)
-            clause = self.in_time(Clause(self.somebody(), verb, thing, where=replace(where, case="accusative")))
-        clause = self.sane(clause)
-        return _ask(self.asking(clause)) if self.chance(0.2) else _state(clause)
+            verb, thing = LAY if kind == "lying" else SET, self.phrases.phrase(kind, adjective=0.25)
+            clause = self.clauses.in_time(Clause(self.phrases.somebody(), verb, thing, where=replace(where, case="accusative")))
+        clause = self.clauses.sane(clause)
+        return _ask(self.clauses.asking(clause)) if self.phrases.chance(0.2) else _state(clause)
 
     def reason(self) -> Sentence:
         """Anna is happy because she found the key; she buys the hat although it is expensive."""
-        although = self.chance(0.35)
-        first, second = (self._reason_of_thing if self.chance(0.45) else self._reason_of_mood)(although)
+        although = self.phrases.chance(0.35)
+        first, second = (self._reason_of_thing if self.phrases.chance(0.45) else self._reason_of_mood)(although)
         because, weil = ("although", "obwohl") if although else ("because", "weil")
         said = (
             f"{english.statement(first)} {because} {english.statement(second)}",
@@ -152,26 +161,29 @@ class SentenceWriter(ClauseWriter):
 
     def _reason_of_thing(self, although: bool) -> tuple[Clause, Clause]:
         """What is good is bought and worn, what is bad is sold and thrown away; or the other way round, although."""
-        wanted = self.chance(0.5)
+        wanted = self.phrases.chance(0.5)
         verb = VERB[self.draw.choice(_WANTED if wanted else _UNWANTED)]
         kinds = sorted(kind for kind in verb.accusative if kind in _JUDGED)
-        x = replace(self.phrase(self.draw.choice(kinds), adjective=0, vague=False, own=not wanted), number=None)
-        first = self.sane(self.in_time(Clause(self.somebody(), verb, x), when=False))
+        x = replace(self.phrases.phrase(self.draw.choice(kinds), adjective=0, vague=False, own=not wanted), number=None)
+        first = self.clauses.sane(self.clauses.in_time(Clause(self.phrases.somebody(), verb, x), when=False))
         x = first.accusative if isinstance(first.accusative, Phrase) else x
         good, bad = _judge(x.noun.kinds)
         adjective = self.draw.choice(good if wanted != although else bad)
-        return first, Clause(self.pronoun_of(x), BE, predicate=adjective, tense="past" if first.tense == "past" else "present")
+        return first, Clause(
+            self.phrases.pronoun_of(x), BE, predicate=adjective, tense="past" if first.tense == "past" else "present"
+        )
 
     def _reason_of_mood(self, although: bool) -> tuple[Clause, Clause]:
         subject = self.somebody_with_pronoun()
-        mood = self.draw.choice(sorted(_REASONS))
-        causes = _REASONS[{"happy": "sad", "sad": "happy"}.get(mood, mood) if although else mood]
-        first = Clause(subject, BE, predicate=_mood(mood), tense="past" if self.chance(0.35) else "present")
+        mood = self.draw.choice(sorted(_OTHER_MOOD))
+        causes = _REASONS[_OTHER_MOOD[mood] if although else mood]
+        first = Clause(subject, BE, predicate=_mood(mood), tense="past" if self.phrases.chance(0.35) else "present")
         while True:
-            second = self.clause(
-                verbs=causes, short=True, subject=self.pronoun_for(subject), negated=0.1 if mood == "sad" else 0
+            second = self.clauses.clause(
+                verbs=causes, short=True, subject=self.phrases.pronoun_for(subject), negated=0.1 if mood == "sad" else 0
             )
-            if (first.tense == "past") == (second.tense == "past"):
+            likely = second.modal is None or second.modal.english in ("can", "must", "will")
+            if likely and (first.tense == "past") == (second.tense == "past"):
                 return first, second
 
     def report(self) -> Sentence:
@@ -180,9 +192,9 @@ class SentenceWriter(ClauseWriter):
         verbs, formen, that = self.draw.choice(_REPORTS)
         verb = verbs.split(", ")[speaker.person == 3 and not speaker.plural]
         form = formen.split(", ")[0 if speaker.plural else speaker.person]
-        inner = self.clause(short=True, negated=0 if that[0] == "whether" else 0.16)
+        inner = self.clauses.clause(short=True, negated=0 if that[0] == "whether" else 0.16)
         hoped = "hope" not in verb or inner.modal is None or inner.modal.english in ("can", "will")
-        if not hoped or inner.subject == speaker or (inner.subject.person < 3 and inner.subject.person == speaker.person):
+        if not hoped or _speaks_of(inner, speaker) or (inner.subject.person < 3 and inner.subject.person == speaker.person):
             return self.report()
         said = (
             f"{english.nominal(speaker, subject=True)} {verb} {that[0]} {english.statement(inner)}",
@@ -195,9 +207,9 @@ class SentenceWriter(ClauseWriter):
         subject = self.somebody_with_pronoun()
         mood = self.draw.choice(sorted(_HABITS))
         first = Clause(subject, BE, predicate=_mood(mood))
-        second = self.clause(verbs=_HABITS[mood], short=True, subject=self.pronoun_for(subject), negated=0)
-        if second.tense in ("past", "progressive"):
-            second = self.sane(replace(second, tense="present"))
+        second = self.clauses.clause(verbs=_HABITS[mood], short=True, subject=self.phrases.pronoun_for(subject), negated=0)
+        if second.modal is None or second.modal.english not in ("can", "will"):
+            second = self.clauses.sane(replace(second, tense="present", modal=None))
         second = replace(second, when=None)
         said = (
             f"when {english.statement(first)}, {english.statement(second)}",
@@ -207,7 +219,7 @@ class SentenceWriter(ClauseWriter):
 
     def about(self) -> Sentence:
         """The hat that Anna bought is new; I know the man who helps us."""
-        inner = self.clause(short=True)
+        inner = self.clauses.clause(short=True)
         roles: list[tuple[Phrase, Case]] = []
         for x, case in inner.arguments():
             of_two = case == "dative" and inner.accusative  # the man who Anna gives the book: nobody says so
@@ -216,18 +228,22 @@ class SentenceWriter(ClauseWriter):
         if not roles:
             return self.about()
         x, case = self.draw.choice(roles)
+        if _reversible(x, inner.accusative if case == "nominative" else inner.subject) and case != "dative":
+            return self.about()
         head = replace(x, determiner="the", adjective=None, number=None)
         inner = inner.with_argument(case, head)
         if case != "nominative" or "person" not in head.noun.kinds:
             inner = replace(inner, when=None)  # it might belong to the clause around it
         who = "who" if "person" in head.noun.kinds else "that"
         here, there = f" {who} {english.relative(inner, case)}", f", {german.relative(inner, case)}"
-        if self.chance(0.6):
-            outer = self.description(head)
+        if inner.verb.name == "look for" and inner.tense == "present":
+            inner = replace(inner, tense="progressive")
+        if self.phrases.chance(0.6) or inner.verb.name in ("eat", "drink", "throw away"):
+            outer = self.clauses.description(head)
             outer = replace(outer, tense="past" if outer.tense == inner.tense == "past" else "present")
             said = english.statement(outer, aside=here), german.statement(outer, aside=f"{there},")
         else:
-            speaker = self.draw.choice([one for one in _SPEAKERS if one != inner.subject])
+            speaker = self.draw.choice([one for one in _SPEAKERS if not _speaks_of(inner, one)])
             outer = Clause(speaker, VERB["know" if who == "who" else "see"], head)
             said = f"{english.statement(outer)}{here}", f"{german.statement(outer)}{there}"
         return Sentence(*said, [(inner, "relative"), (outer, "statement")])
@@ -235,16 +251,20 @@ class SentenceWriter(ClauseWriter):
     def purpose(self) -> Sentence:
         """Anna goes to the market to buy an apple."""
         verb = self.draw.choice([GO, DRIVE, COME])
-        place = self.draw.choice([place for place in self.places(verb) if "outdoors" not in place.noun.kinds])
-        outer = self.sane(self.in_time(Clause(self.somebody(), verb, where=self.whither(place))))
+        place = self.draw.choice([place for place in self.clauses.places(verb) if "outdoors" not in place.noun.kinds])
+        outer = self.clauses.sane(
+            self.clauses.in_time(Clause(self.phrases.somebody(), verb, where=self.phrases.whither(place)))
+        )
         sold = _SHOPS.get(place.noun.english)
         if sold:
-            x = self.phrase(sold, own=False)
+            x = self.phrases.phrase(sold, own=False)
             x = x if x.vague else replace(x, determiner="" if x.noun.mass or x.plural else "a")
             inner = Clause(outer.subject, VERB["buy"], x)
         else:
-            inner = self.clause(verbs=_ERRANDS, subject=outer.subject, negated=0)
+            inner = self.clauses.clause(verbs=_ERRANDS, subject=outer.subject, negated=0)
             inner = replace(inner, when=None, tense="present", modal=None)
+            if isinstance(inner.accusative, Phrase):
+                inner = replace(inner, accusative=replace(inner.accusative, number=None))
         said = (
             f"{english.statement(outer)} {english.infinitive(inner)}",
             f"{german.statement(outer)}, um {german.infinitive(inner)}",
@@ -253,19 +273,21 @@ class SentenceWriter(ClauseWriter):
 
     def age(self) -> Sentence:
         """My sister is nine years old."""
-        somebody = self.phrase("person", adjective=0, plural=0.1, vague=False)
+        somebody = self.phrases.phrase("person", adjective=0, plural=0.1, vague=False)
         kinds = somebody.noun.kinds
-        low, high = (2, 17) if "minor" in kinds else (55, 95) if "old" in kinds else (18, 75)
+        low, high = (6, 17) if "minor" in kinds else (55, 95) if "old" in kinds else (18, 75)
         number = self.draw.randint(low, high)
-        others: list[Nominal] = [somebody, self.name(), self.draw.choice([I, YOU, HE, SHE])]
+        others: list[Nominal] = [somebody, self.phrases.name(), self.draw.choice([I, YOU, HE, SHE])]
         years = Adjective(f"{english.number(number)} years old", f"{german.number(number)} Jahre alt", "", frozenset())
-        clause = Clause(self.draw.choice(others), BE, predicate=years, negated=self.chance(0.15))
-        return replace(_ask(self.asking(clause)) if self.chance(0.2) else _state(clause), phenomena=frozenset(["numbers"]))
+        clause = Clause(self.draw.choice(others), BE, predicate=years, negated=self.phrases.chance(0.15))
+        return replace(
+            _ask(self.clauses.asking(clause)) if self.phrases.chance(0.2) else _state(clause), phenomena=frozenset(["numbers"])
+        )
 
     def price(self) -> Sentence:
         """The hat costs twenty-one euros."""
         number = self.draw.randint(2, 99)
-        x = self.phrase(self.draw.choice(["clothing", "device", "furniture", "thing", "dish"]), vague=False, own=False)
+        x = self.phrases.phrase(self.draw.choice(["clothing", "device", "furniture", "thing", "dish"]), vague=False, own=False)
         if "dear" in x.noun.kinds:
             return self.price()
         if x.adjective and x.adjective.english in ("cheap", "expensive"):
@@ -274,51 +296,56 @@ class SentenceWriter(ClauseWriter):
             f"{english.nominal(x)} {'cost' if x.plural else 'costs'} {english.number(number)} euros",
             f"{german.nominal(x)} {'kosten' if x.plural else 'kostet'} {german.number(number)} Euro",
         )
-        return Sentence(*said, [], phrases=[(x, "nominative")], phenomena=frozenset(["numbers"]))
+        combinations = frozenset([("cost", "nominative", x.noun.english)])
+        return Sentence(*said, [], phrases=[(x, "nominative")], phenomena=frozenset(["numbers"]), combinations=combinations)
 
     def supply(self) -> Sentence:
         """In the village there are three churches."""
         kind, where = self.draw.choice(_SUPPLIES)
         noun = self.draw.choice([noun for noun in nouns(kind) if noun.english not in ("garden", "airport")])
-        x = Phrase(noun, "", self.quality_of(noun, 0.3), plural=True, number=self.draw.randint(2, 60))
-        place = self.at(self.draw.choice([place for place in PLACES if place.noun.english in where]))
+        x = Phrase(noun, "", self.phrases.quality_of(noun, 0.3), plural=True, number=self.draw.randint(2, 60))
+        place = self.phrases.at(self.draw.choice([place for place in PLACES if place.noun.english in where]))
         said = (
             f"{english.where(place)} there are {english.nominal(x)}",
             f"{german.where(place)} gibt es {german.nominal(x, 'accusative')}",
         )
         phrases: list[tuple[Nominal, Case]] = [(x, "accusative"), (place.phrase, "dative")]
-        return Sentence(*said, [], phrases=phrases, phenomena=frozenset(["numbers", "verb second"]))
+        combinations = frozenset(
+            [("there are", "accusative", noun.english), ("there are", "dative", place.phrase.noun.english)]
+        )
+        return Sentence(*said, [], phrases=phrases, phenomena=frozenset(["numbers", "verb second"]), combinations=combinations)
 
     def duration(self) -> Sentence:
         """The boy slept for ten hours."""
         (low, high), unit = self.draw.choice([((2, 12), ("hours", "Stunden")), ((5, 55), ("minutes", "Minuten"))])
         number = self.draw.randint(low, high)
         lasting = Adverb(f"for {english.number(number)} {unit[0]}", f"{german.number(number)} {unit[1]} lang", frozenset())
-        clause = self.clause(verbs=_LASTING, negated=0)
+        clause = self.clauses.clause(verbs=_LASTING, negated=0)
         if clause.tense == "progressive":
             clause = replace(clause, tense="present")
         clause = replace(clause, when=lasting, where=None)
-        asking = self.chance(0.15)
-        return replace(_ask(self.asking(clause)) if asking else _state(clause), phenomena=frozenset(["numbers"]))
+        asking = self.phrases.chance(0.15)
+        return replace(_ask(self.clauses.asking(clause)) if asking else _state(clause), phenomena=frozenset(["numbers"]))
 
     def clock(self) -> Sentence:
         """It is already half past three."""
-        time = self.time_of_day()
+        time = self.phrases.time_of_day()
         adverb, adverbial = self.draw.choice([(" now", " jetzt"), (" already", " schon"), (" almost", " fast"), ("", "")])
         said = (
             f"it is{adverb} {time.english.removeprefix('at ')}",
             f"es ist{adverbial} {time.german.removeprefix('um ')}",
         )
-        return Sentence(*said, [], phenomena=frozenset(["times of day"]))
+        combinations = frozenset([("it is", time.english)])
+        return Sentence(*said, [], phenomena=frozenset(["times of day"]), combinations=combinations)
 
     def somebody_with_pronoun(self) -> Nominal:
         """Somebody who can be spoken of again as he, she or they."""
         while True:
-            somebody = self.somebody()
+            somebody = self.phrases.somebody()
             if isinstance(somebody, Phrase):
                 vague = somebody.vague or somebody.number
                 somebody = replace(somebody, adjective=None, number=None, determiner="the" if vague else somebody.determiner)
-            if self.pronoun_for(somebody):
+            if self.phrases.pronoun_for(somebody):
                 return somebody
 
 
@@ -328,6 +355,17 @@ def _state(clause: Clause) -> Sentence:
 
 def _ask(clause: Clause, asked: str = "", gefragt: str = "") -> Sentence:
     return Sentence(english.question(clause, asked), german.question(clause, gefragt), [(clause, "question")], "?")
+
+
+def _reversible(x: Nominal | None, other: Nominal | None) -> bool:
+    """Whether nobody could tell from the German who does it to whom: die Frau, die Paul anruft."""
+    if not isinstance(x, Phrase) or not x.noun.kinds & {"person", "animal"} or other is None:
+        return False
+    return not (shows_case(x) or shows_case(other))
+
+
+def _speaks_of(clause: Clause, speaker: Nominal) -> bool:
+    return any(x == speaker for x, _ in clause.arguments())
 
 
 def _judge(kinds: frozenset[str]) -> tuple[list[Adjective], list[Adjective]]:
@@ -362,13 +400,15 @@ _JUDGED = {"clothing", "garment", "device", "furniture", "thing", "vehicle", "te
 _WANTED = ["buy", "wear", "try on", "put on"]
 _UNWANTED = ["sell", "throw away", "repair", "give back"]
 _REASONS = {
-    "tired": ["work", "dance", "swim", "carry", "clean", "tidy up", "wash up", "get up", "play", "repair"],
+    "tired": ["work", "dance", "swim", "carry", "clean", "tidy up", "wash up", "play", "repair"],
+    "rested": ["sleep"],
     "happy": ["meet", "visit", "find", "go out", "come back", "invite", "dance", "swim", "sing", "pick up"],
-    "sad": ["cry", "forget", "go away", "wait", "look for", "throw away", "sell", "give back"],
+    "sad": ["forget", "go away", "wait", "look for", "throw away", "sell", "give back"],
 }
+_OTHER_MOOD = {"tired": "rested", "happy": "sad", "sad": "happy"}
 _HABITS = {
-    "tired": ["sleep", "fall asleep", "go out", "come back", "wait", "turn off", "close"],
-    "hungry": ["eat", "wake up", "look for", "get up", "invite", "ask"],
+    "tired": ["sleep", "fall asleep", "cry"],
+    "hungry": ["eat"],
     "sad": ["cry", "phone", "sing", "write", "go away", "visit"],
     "happy": ["sing", "dance", "laugh", "go out", "invite", "phone", "bring along", "turn on"],
 }

@@ -156,16 +156,18 @@ drink cool:
 text lying:
     book books das Buch Bücher, newspaper newspapers die Zeitung Zeitungen, postcard postcards die Postkarte Postkarten
 text written lying:
-    letter letters der Brief Briefe, report reports der Bericht Berichte, story stories die Geschichte Geschichten,
-    poem poems das Gedicht Gedichte
+    letter letters der Brief Briefe, report reports der Bericht Berichte
+work written:
+    story stories die Geschichte Geschichten, poem poems das Gedicht Gedichte
 clothing garment lying:
     shirt shirts das Hemd Hemden, jacket jackets die Jacke Jacken, coat coats der Mantel Mäntel
 clothing garment feminine lying:
     dress dresses das Kleid Kleider, skirt skirts der Rock Röcke, blouse blouses die Bluse Blusen
 clothing lying:
     hat hats der Hut Hüte, scarf scarves der Schal Schals
-dish standing:
-    cup cups die Tasse Tassen, glass glasses das Glas Gläser, plate plates der Teller Teller, pot pots der Topf Töpfe
+dish hollow standing:
+    cup cups die Tasse Tassen, mug mugs der Becher Becher, bowl bowls die Schüssel Schüsseln,
+    plate plates der Teller Teller, pot pots der Topf Töpfe
 dish lying:
     spoon spoons der Löffel Löffel, fork forks die Gabel Gabeln, knife knives das Messer Messer
 device standing:
@@ -175,8 +177,10 @@ device dear standing:
 opening:
     door doors die Tür Türen, window windows das Fenster Fenster
 container standing:
-    bottle bottles die Flasche Flaschen, crate crates die Kiste Kisten, suitcase suitcases der Koffer Koffer
-container:
+    bottle bottles die Flasche Flaschen
+container case standing:
+    crate crates die Kiste Kisten, suitcase suitcases der Koffer Koffer
+container case:
     bag bags die Tasche Taschen
 furniture surface:
     table tables der Tisch Tische, chair chairs der Stuhl Stühle, bench benches die Bank Bänke
@@ -190,10 +194,11 @@ vehicle dear:
 transport public:
     bus buses der Bus Busse, train trains der Zug Züge, tram trams die Straßenbahn Straßenbahnen
 thing lying:
-    key keys der Schlüssel Schlüssel, umbrella umbrellas der Regenschirm Regenschirme, watch watches die Uhr Uhren,
-    picture pictures das Bild Bilder, flower flowers die Blume Blumen, present presents das Geschenk Geschenke,
-    mirror mirrors der Spiegel Spiegel, doll dolls die Puppe Puppen, guitar guitars die Gitarre Gitarren,
-    camera cameras die Kamera Kameras
+    key keys der Schlüssel Schlüssel, watch watches die Uhr Uhren, present presents das Geschenk Geschenke,
+    doll dolls die Puppe Puppen, camera cameras die Kamera Kameras
+thing:
+    umbrella umbrellas der Regenschirm Regenschirme, picture pictures das Bild Bilder, flower flowers die Blume Blumen,
+    mirror mirrors der Spiegel Spiegel, guitar guitars die Gitarre Gitarren
 room:
     kitchen kitchens die Küche Küchen, room rooms das Zimmer Zimmer, flat flats die Wohnung Wohnungen,
     office offices das Büro Büros, garage garages die Garage Garagen
@@ -217,8 +222,9 @@ NAMES = ("Anna", "Paul", "Maria", "Thomas", "Julia", "Lukas")  # she and he in t
 
 # In English, in German, whither in German: in the park, im Park, in den Park.
 _PLACES = {
-    "in in in": "museum park theatre cinema restaurant village city garden forest kitchen office garage",
-    "in in zu": "hotel supermarket bakery library hospital church",
+    "in in in": "museum park theatre cinema restaurant supermarket library hospital church village city garden forest"
+    " kitchen office garage",
+    "in in zu": "hotel bakery",
     "at an zu": "station airport beach lake",
     "at auf zu": "market",
 }
@@ -242,13 +248,13 @@ person animal:
     sick krank
 grown animal:
     young jung
-grown old animal text clothing device furniture vehicle thing place opening:
+grown old animal text work clothing device furniture vehicle thing place opening:
     old alt
-text clothing device furniture vehicle transport thing container:
+text work clothing device furniture vehicle transport thing container:
     new neu
 animal fruit dish furniture vehicle thing room place container opening:
     big groß, small klein
-text clothing thing sight outdoors:
+text work clothing thing sight outdoors:
     beautiful schön
 clothing device furniture vehicle thing dish fruit:
     expensive teuer teur, cheap billig
@@ -258,7 +264,7 @@ clothing animal dish furniture:
     white weiß, black schwarz, brown braun
 food cool:
     fresh frisch
-food drink text:
+food drink text work:
     good gut
 cool:
     cold kalt
@@ -270,13 +276,13 @@ clothing:
     warm warm
 written garment:
     long lang, short kurz
-text:
+text work:
     interesting interessant, boring langweilig
 written:
     important wichtig
 dish clothing room opening:
     clean sauber, dirty schmutzig
-dish container:
+hollow container:
     empty leer, full voll
 container:
     light leicht
@@ -344,7 +350,7 @@ VERBS = [
     _verb("have has had having", "haben hat -", "pet vehicle device thing furniture", gradual=False),
     _verb("eat eats ate eating", "essen isst gegessen", "food"),
     _verb("drink drinks drank drinking", "trinken trinkt getrunken", "drink"),
-    _verb("read reads read reading", "lesen liest gelesen", "text"),
+    _verb("read reads read reading", "lesen liest gelesen", "text work"),
     _verb("write writes wrote writing", "schreiben schreibt geschrieben", "written"),
     _verb("repair repairs repaired repairing", "reparieren repariert repariert", "device vehicle furniture"),
     _verb("clean cleans cleaned cleaning", "putzen putzt geputzt", "room opening vehicle"),
@@ -352,17 +358,19 @@ VERBS = [
     _verb("wear wears wore wearing", "tragen trägt getragen", "clothing"),
     _verb("look looks looked looking for", "suchen sucht gesucht", "thing clothing text pet person"),
     _verb("visit visits visited visiting", "besuchen besucht besucht", "person sight"),
-    _verb("forget forgets forgot forgetting", "vergessen vergisst vergessen", "thing text clothing", gradual=False),
-    _verb("love loves loved loving", "lieben liebt -", "family animal", gradual=False),
+    _verb("forget forgets forgot forgetting", "vergessen vergisst vergessen", "thing text work clothing", gradual=False),
+    _verb("love loves loved loving", "lieben liebt -", "animal", gradual=False),
     _verb("know knows knew knowing", "kennen kennt -", "person place", gradual=False),
     _verb("meet meets met meeting", "treffen trifft getroffen", "person"),
     _verb("ask asks asked asking", "fragen fragt gefragt", "person"),
-    _verb("understand understands understood understanding", "verstehen versteht verstanden", "person text", gradual=False),
+    _verb(
+        "understand understands understood understanding", "verstehen versteht verstanden", "person text work", gradual=False
+    ),
     _verb("watch watches watched watching", "beobachten beobachtet beobachtet", "animal"),
     _verb("draw draws drew drawing", "zeichnen zeichnet gezeichnet", "animal sight"),
     _verb("feed feeds fed feeding", "füttern füttert gefüttert", "animal"),
     _verb("open opens opened opening", "öffnen öffnet geöffnet", "opening container"),
-    _verb("close closes closed closing", "schließen schließt geschlossen", "opening container"),
+    _verb("close closes closed closing", "schließen schließt geschlossen", "opening case"),
     _verb("phone phones phoned phoning", "an|rufen ruft angerufen", "person"),
     _verb("pick picks picked picking +up", "ab|holen holt abgeholt", "person"),
     _verb("invite invites invited inviting", "ein|laden lädt eingeladen", "person"),
@@ -382,8 +390,8 @@ VERBS = [
     _verb("trust trusts trusted trusting", "vertrauen vertraut -", dative="person", gradual=False),
     _verb("listen listens listened listening to", "zu|hören hört zugehört", dative="person"),
     _verb("give gives gave giving", "geben gibt gegeben", "food text thing dish", "person"),
-    _verb("show shows showed showing", "zeigen zeigt gezeigt", "text thing clothing pet room", "person"),
-    _verb("send sends sent sending", "schicken schickt geschickt", "text thing", "person"),
+    _verb("show shows showed showing", "zeigen zeigt gezeigt", "text work thing clothing pet room", "person"),
+    _verb("send sends sent sending", "schicken schickt geschickt", "text work thing", "person"),
     _verb("bring brings brought bringing", "bringen bringt gebracht", "food text thing dish", "person"),
     _verb("lend lends lent lending", "leihen leiht geliehen", "text thing clothing vehicle", "person"),
     _verb("sleep sleeps slept sleeping", "schlafen schläft geschlafen", subjects=_LIVING),

@@ -8,7 +8,7 @@ import pytest
 
 from headway.data.grammar import english, german
 from headway.data.grammar.syntax import HE, IT, SHE, THEY, YOU, Clause, I, Name, Phrase, Where
-from headway.data.grammar.words import ADJECTIVES, ADVERBS, BE, GO, MODALS, NOUN, VERB
+from headway.data.grammar.words import ADJECTIVES, ADVERBS, BE, GO, MODALS, NOUN, NOUNS, VERB, VERBS
 from headway.data.phrasebook import LONGEST, PHENOMENA, SHORTEST, Pair, make_pairs, make_parts, words_of
 
 NEW, EXPENSIVE = (next(a for a in ADJECTIVES if a.english == word) for word in ("new", "expensive"))
@@ -22,6 +22,10 @@ A_HAT = replace(HAT, determiner="a")
 @pytest.fixture(scope="module")
 def pairs() -> list[Pair]:
     return list(make_pairs(60_000))
+
+
+def seen_in(pairs: list[Pair]) -> set[tuple[str, ...]]:
+    return {combination for pair in pairs for combination in pair.combinations}
 
 
 def by_english(pairs: list[Pair]) -> dict[str, Pair]:
@@ -140,6 +144,22 @@ def test_a_pair_says_what_it_holds(pairs, phenomenon, sign):
         assert (re.search(sign, f"{pair.german} {pair.english}") is not None) == (phenomenon in pair.phenomena), pair
 
 
+def test_plurals_and_numbers_are_told(pairs):
+    also_verbs = {word for verb in VERBS for word in (verb.base, verb.third)}
+    plurals = {noun.english_plural for noun in NOUNS} - also_verbs - {""}
+    numbers = {english.number(n) for n in range(2, 100)}
+    for pair in pairs[:20_000]:
+        words = set(words_of(pair.english.lower()))
+        if words & plurals:
+            assert "plural" in pair.phenomena, pair
+        if words & numbers and "times of day" not in pair.phenomena:
+            assert "numbers" in pair.phenomena, pair
+        if "plural" in pair.phenomena:
+            assert words & (plurals | also_verbs), pair
+        if "numbers" in pair.phenomena:
+            assert words & (numbers | {"many"}), pair
+
+
 def test_the_seed_decides():
     first, again, other = (list(make_pairs(50, seed=seed)) for seed in (3, 3, 4))
     assert first == again != other
@@ -162,5 +182,10 @@ def test_held_out_parts_hold_new_combinations_of_known_words():
         assert [pair for pair in part if pair.combinations <= seen] == []
         assert [pair for pair in part if not words.issuperset(words_of(f"{pair.english} {pair.german}"))] == []
         assert {pair.german for pair in part}.isdisjoint(pair.german for pair in parts.train)
+    for adjective, noun in {
+        c for pair in parts.test for c in pair.combinations if len(c) == 2 and c not in seen_in(parts.train)
+    }:
+        there = [pair for pair in parts.train if re.search(rf"\\b{adjective} {noun}s?\\b", pair.english)]
+        assert adjective == "it is" or there == []
     kinds = {len(combination) for pair in parts.test for combination in pair.combinations}
     assert kinds == {2, 3, 4}  # adjective and noun, verb and noun, verb and structure

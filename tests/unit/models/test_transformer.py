@@ -112,3 +112,54 @@ def test_what_cannot_be_built_is_said():
         make(n_heads=3)
     with pytest.raises(RequestError, match="two vocabularies"):
         make(shared=False, tie="all")
+
+
+TABLE_3 = [  # row B and C of the paper, and its parameters in millions
+    ({}, 65),
+    ({"d_k": 16}, 58),
+    ({"d_k": 32}, 60),
+    ({"n_layers": 2}, 36),
+    ({"n_layers": 4}, 50),
+    ({"n_layers": 8}, 80),
+    ({"d_model": 256, "d_k": 32, "d_v": 32}, 28),
+    ({"d_model": 1024, "d_k": 128, "d_v": 128}, 168),
+    ({"d_ff": 1024}, 53),
+    ({"d_ff": 4096}, 90),
+]
+
+
+@pytest.mark.parametrize(("changes", "millions"), TABLE_3)
+def test_table_3_counts_are_those_of_41000_rows_of_embeddings(changes, millions):
+    """The paper says about 37,000 pieces; its counts are all those of 41,000, to the million (docs/paper.md, 6.2)."""
+    settings = ModelSettings(preset="base", **changes)
+    architecture = build_architecture(settings, source_vocab=41_000, target_vocab=41_000, shared=True)
+    with torch.device("meta"):
+        assert round(count_parameters(Transformer(architecture)) / 1e6) == millions
+
+
+def test_dropout_falls_on_embeddings_plus_positions():
+    """Section 5.4. With the stacks taken out, what comes through is the sum itself, or nothing of it."""
+    model, source = make(dropout=0.5, norm="post"), torch.randint(4, 20, (1, 50))
+    model.encoder.layers = torch.nn.ModuleList()
+    whole = model.source_embedding(source) + model.positions(0, 50)
+    torch.testing.assert_close(model.encode(source)[0], whole)
+    found = model.train().encode(source)[0]
+    dropped = found == 0
+    assert 0.4 < dropped.float().mean().item() < 0.6
+    torch.testing.assert_close(found[~dropped], 2 * whole[~dropped])
+
+
+def test_one_layer_joins_every_two_positions():
+    """Table 1, path length 1: a position's output depends on every position of its sentence, and on every source position."""
+    model, x, target = make(n_layers=1), torch.randn(1, 30, 16, requires_grad=True), torch.randint(4, 20, (1, 3))
+    last = model.encoder(x, None)[0, -1]
+    (grad,) = torch.autograd.grad((last * torch.arange(16)).sum(), x)
+    assert (grad[0].norm(dim=-1) > 0).all()
+    first = model.decode(target, model.decoder.start(x, None))[0][0, 0]
+    (grad,) = torch.autograd.grad((first * torch.arange(16)).sum(), x)
+    assert (grad[0].norm(dim=-1) > 0).all()
+
+
+def test_the_output_is_the_embedding_matrix_without_its_scale():
+    model, x = make(), torch.randn(3, 16)
+    torch.testing.assert_close(model.output.logits(x), x @ model.source_embedding.weight.T)

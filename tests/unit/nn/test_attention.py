@@ -73,3 +73,25 @@ def test_one_input_matrix_serves_self_and_cross_attention():
     torch.testing.assert_close(module.project_query(x), query)
     torch.testing.assert_close(module.project_memory(x).key, own.key)
     torch.testing.assert_close(module.project_memory(x).value, own.value)
+
+
+def test_multi_head_attention_is_its_heads_side_by_side_and_w_o():
+    """Section 3.2.2, one head at a time: Concat(head_1, ..., head_h) W^O with head_i = Attention(x W_i^Q, x W_i^K, x W_i^V)."""
+    torch.manual_seed(0)
+    module = MultiHeadAttention(d_model=6, n_heads=2, d_k=3, d_v=4, bias=False)
+    x = torch.randn(1, 5, 6)
+    w_q, w_k, w_v = (part.T for part in module.input.weight.split([6, 6, 8]))
+    heads = []
+    for i in range(2):
+        keys, values = slice(3 * i, 3 * i + 3), slice(4 * i, 4 * i + 4)
+        heads.append(attention(x @ w_q[:, keys], x @ w_k[:, keys], x @ w_v[:, values])[0])
+    query, own = module.project(x)
+    torch.testing.assert_close(module.attend(query, own), torch.cat(heads, dim=-1) @ module.output.weight.T)
+
+
+@pytest.mark.parametrize("n", [3, 12])
+def test_attention_costs_the_square_of_the_length_times_the_width(n):
+    """Table 1: n^2 d multiplications for the scores, and as many for the sum of the values."""
+    with FlopCounterMode(display=False) as counter:
+        attention(*(torch.randn(1, 2, n, 8) for _ in range(3)))
+    assert counter.get_total_flops() / 2 == 2 * n**2 * 16

@@ -40,3 +40,31 @@ def test_learned_positions_past_the_table_take_its_last_row():
 
 def test_no_positions_add_nothing():
     assert torch.equal(torch.ones(2, 5, 4) + NoPositions()(3, 5), torch.ones(2, 5, 4))
+
+
+def test_the_dot_product_of_two_positions_depends_on_their_distance_alone():
+    table = sinusoids(torch.arange(60), 64)
+    products = table @ table.T
+    for distance in (0, 1, 10, 40):
+        values = products.diagonal(distance)
+        torch.testing.assert_close(values, values[:1].expand_as(values), atol=1e-4, rtol=0)
+    assert products[0, 0] > products[0, 1] > products[0, 2] > products[0, 3]
+
+
+def test_wavelengths_grow_from_2_pi_to_10000_times_2_pi_by_one_factor():
+    d_model = 512
+    wavelengths = torch.tensor([2 * math.pi * 10_000 ** (even / d_model) for even in range(0, d_model, 2)], dtype=torch.float64)
+    quarter = sinusoids(wavelengths / 4, d_model)[:, 0::2].diagonal()
+    whole = sinusoids(wavelengths, d_model)[:, 1::2].diagonal()
+    torch.testing.assert_close(quarter, torch.ones(d_model // 2))
+    torch.testing.assert_close(whole, torch.ones(d_model // 2))
+
+
+def test_a_word_and_its_place_can_be_read_back_from_their_sum():
+    torch.manual_seed(0)
+    words, places = torch.randn(500, 64), sinusoids(torch.arange(50), 64)
+    word, place = torch.randint(500, (1000,)), torch.randint(50, (1000,))
+    sums = words[word] + places[place]
+    found = torch.cdist(sums, words).argmin(dim=1)
+    assert torch.equal(found, word)
+    assert torch.equal(torch.cdist(sums - words[found], places).argmin(dim=1), place)

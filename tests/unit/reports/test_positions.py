@@ -11,7 +11,7 @@ SINUSOIDS = sinusoids(torch.arange(64), 32).numpy()
 LEARNED = np.random.default_rng(0).normal(size=(20, 8)).astype(np.float32)
 
 
-def test_products_depend_on_the_distance_alone_and_fall_off_with_it() -> None:
+def test_products_depend_on_the_distance_alone_and_are_highest_near_by() -> None:
     products = compare(SINUSOIDS)
     for distance in range(64):
         diagonal = np.diagonal(products, distance)

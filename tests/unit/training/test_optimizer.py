@@ -1,6 +1,7 @@
 """Equation 3 and the other schedules, as functions of the step."""
 
 import pytest
+import torch
 
 from headway.config import TrainingSettings
 from headway.training.optimizer import build_adam, cosine, inverse_sqrt, learning_rate, linear, paper
@@ -41,3 +42,13 @@ def test_the_paper_schedule_with_a_peak_of_ones_own():
 def test_adam_has_the_papers_constants():
     adam = build_adam([__import__("torch").nn.Parameter(__import__("torch").zeros(1))])
     assert (adam.defaults["betas"], adam.defaults["eps"]) == ((0.9, 0.98), 1e-9)
+
+
+@pytest.mark.parametrize("gradient", [1e-5, 1.0, -1e3])
+def test_adams_first_update_is_as_large_as_the_rate_whatever_the_gradient(gradient):
+    weight = torch.nn.Parameter(torch.zeros(1))
+    adam = build_adam([weight])
+    adam.param_groups[0]["lr"] = 0.01
+    weight.grad = torch.tensor([gradient])
+    adam.step()
+    assert weight.item() == pytest.approx(-0.01 if gradient > 0 else 0.01, rel=1e-3)

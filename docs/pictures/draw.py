@@ -1,0 +1,199 @@
+"""The pictures of docs/paper.md and of the README, each from Headway's own functions:
+
+    python docs/pictures/draw.py                      # all of them; some minutes, for `warmup` trains four small models
+    python docs/pictures/draw.py schedule softmax     # only these
+
+`attention` and `page` show what `make demo` leaves in runs/demo, and are passed over where there is none.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from headway.reports.figures import INK, RULE, make_figure, place, quieten, save_figure, write_title
+
+HERE = Path(__file__).parent
+DEMO, SENTENCE = HERE.parent.parent / "runs" / "demo" / "best", "The woman is buying a cake today."
+BLUE, RED, PALE = "#1f5f94", "#b4401f", "#6fa3c4"
+
+
+def draw_positions() -> None:
+    """Section 3.5: the table, and the dot products of its rows; what `headway inspect` draws for any model."""
+    from headway.nn.positions import sinusoids
+    from headway.reports.positions import draw_products, draw_table
+
+    table = sinusoids(torch.arange(128), 128).numpy()
+    _keep_png(draw_table(table, HERE / "positions"))
+    _keep_png(draw_products(table, HERE / "distances"))
+
+
+def draw_softmax() -> None:
+    """Section 3.2.1: the largest of ten weights, and the gradient that comes back to the scores, with the scale and without."""
+    from headway.nn.attention import attention
+
+    widths = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
+    figure = make_figure(8.6, 3.1)
+    panels = [place(figure, 0, 0, 3.9, 3.1), place(figure, 4.7, 0, 3.9, 3.1)]
+    for scale, colour, name in ((None, BLUE, "divided by sqrt(d_k)"), (1.0, RED, "not divided")):
+        largest, gradients = [], []
+        for d_k in widths:
+            torch.manual_seed(0)
+            query, key, value = (torch.randn(1, 1, n, d_k) for n in (4000, 10, 10))
+            scores = torch.zeros(1, 1, 4000, 10, requires_grad=True)  # added to them, so its gradient is theirs
+            _, weights = attention(query, key, value, bias=scores, scale=scale)
+            (gradient,) = torch.autograd.grad(weights.amax(dim=-1).sum(), scores)
+            largest.append(weights.amax(dim=-1).median().item())
+            gradients.append(gradient.abs().sum(dim=-1).median().item())
+        for panel, values in zip(panels, (largest, gradients), strict=True):
+            panel.plot(widths, values, color=colour, linewidth=1.8, marker="o", markersize=3.5, label=name)
+    for panel, title in zip(panels, ("largest of ten weights", "gradient of that weight to the scores"), strict=True):
+        panel.set_xscale("log", base=2)
+        panel.set_xticks([1, 8, 64, 512], ["1", "8", "64", "512"])
+        panel.set_xlabel("d_k")
+        panel.set_title(title, loc="left", fontsize=10, color=INK)
+        panel.set_ylim(0, 1.04 if panel is panels[0] else 0.55)
+        _tidy(panel)
+    panels[0].legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(0, 0.88))
+    story = "Median over 4,000 random queries, 10 random keys."
+    write_title(figure, "What the scale keeps: a softmax that can still learn", story)
+    _keep_png(save_figure(figure, HERE / "softmax"))
+
+
+def draw_schedule() -> None:
+    """Section 5.3, equation 3."""
+    from headway.training.optimizer import paper
+
+    steps = np.arange(1, 40_001, 25)
+    figure = make_figure(8.6, 3.1)
+    panel = place(figure, 0, 0, 8.6, 3.1)
+    for d_model, warmup, colour, at in ((512, 4000, BLUE, 4000), (512, 8000, PALE, 8000), (1024, 4000, RED, 24_000)):
+        rates = [paper(int(step), d_model=d_model, warmup=warmup) * 1e4 for step in steps]
+        panel.plot(steps, rates, color=colour, linewidth=1.8)
+        text, above = f"d_model {d_model:,}, warm-up {warmup:,}", at == warmup
+        where = (at, paper(at, d_model=d_model, warmup=warmup) * 1e4)
+        offset = (8, 4) if above else (0, -22)
+        panel.annotate(text, where, offset, textcoords="offset points", color=colour, fontsize=9)
+    panel.set(xlabel="update", ylabel="learning rate, in 1/10,000", xlim=(0, 40_000), ylim=(0, 8))
+    panel.xaxis.set_major_formatter("{x:,.0f}")
+    _tidy(panel)
+    write_title(
+        figure, "Equation 3: up in a line, down with the root of the step", "The first 40,000 of base's 100,000 updates."
+    )
+    _keep_png(save_figure(figure, HERE / "schedule"))
+
+
+def draw_warmup() -> None:
+    """Section 5.3: the same small model on the same batches, with warm-up and without, post-norm and pre-norm."""
+    figure = make_figure(8.6, 3.1)
+    panels = [place(figure, 0, 0, 4.1, 3.1), place(figure, 4.5, 0, 4.1, 3.1)]
+    for panel, norm in zip(panels, ("post", "pre"), strict=True):
+        for warmup, colour, name in ((0, RED, "none"), (200, BLUE, "200 updates")):
+            losses = np.array(list(train_small(norm, warmup)))
+            panel.plot(losses, color=colour, alpha=0.25, linewidth=0.7)
+            smooth = np.convolve(losses, np.ones(25) / 25, "valid")
+            panel.plot(np.arange(len(smooth)) + 12, smooth, color=colour, linewidth=1.8, label=name)
+            print(f"warmup: {norm}-norm, warm-up {warmup}: mean loss of the last 50 updates {losses[-50:].mean():.2f}")
+        panel.set(xlabel="update", ylim=(0, 3.3), xlim=(0, len(losses)))
+        panel.set_title(f"{norm}-norm", loc="left", fontsize=10, color=INK)
+        _tidy(panel)
+    panels[0].set_ylabel("loss per token")
+    panels[1].set_yticklabels([])
+    panels[1].legend(frameon=False, fontsize=9, title="warm-up", loc="upper right")
+    story = (
+        "6 + 6 layers of width 64 learn to write 8 random symbols backwards; Adam, peak rate 0.002. Guessing costs ln 20 = 3.0."
+    )
+    write_title(figure, "What the warm-up is for", story)
+    _keep_png(save_figure(figure, HERE / "warmup"))
+
+
+def train_small(norm: str, warmup: int, *, updates: int = 600, peak: float = 0.002, seed: int = 1) -> Iterator[float]:
+    """The loss of each update. After update 200 the rate falls with the root of the step, warmed up or not."""
+    from headway.config import ModelSettings
+    from headway.models.presets import build_architecture
+    from headway.models.transformer import build
+    from headway.training.loss import fused_loss
+    from headway.training.optimizer import build_adam, inverse_sqrt
+
+    torch.manual_seed(seed)
+    settings = ModelSettings(n_layers=6, d_model=64, d_ff=128, n_heads=4, dropout=0.0, norm=norm)
+    model = build(build_architecture(settings, source_vocab=24, target_vocab=24, shared=True), seed=seed)
+    adam = build_adam(model.parameters())
+    for update in range(1, updates + 1):
+        source = torch.randint(4, 24, (32, 8))
+        target = source.flip(1)
+        x, _ = model.decode(torch.cat([torch.ones_like(target[:, :1]), target[:, :-1]], dim=1), model.start(source))
+        loss = fused_loss(x.flatten(0, 1), model.output.weight, target.flatten(), 0.0) / target.numel()
+        adam.zero_grad()
+        loss.backward()
+        adam.param_groups[0]["lr"] = inverse_sqrt(update if warmup else max(update, 200), peak=peak, warmup=200)
+        adam.step()
+        yield loss.item()
+
+
+def draw_attention() -> None:
+    """Section 3.2.3: self-attention of the first layer and cross-attention of the last, as `headway inspect` draws them."""
+    if not DEMO.exists():
+        print(f"attention: there is no {DEMO}; `make demo` makes it.")
+        return
+    from headway import load
+    from headway.reports.attention import draw_layer, make_views
+
+    views = {view.name: view for view in make_views(load(DEMO).inspect(SENTENCE))}
+    _keep_png(draw_layer(views["encoder"], 1, HERE / "attention-encoder"))
+    _keep_png(draw_layer(views["cross"], len(views["cross"].weights), HERE / "attention-cross"))
+
+
+def draw_page() -> None:
+    """The README's picture: the upper part of the page that `make demo` leaves, in Debian's Chromium."""
+    page = DEMO.parent / "inside" / "inside.html"
+    if not page.exists():
+        print(f"page: there is no {page}; `make demo` makes it.")
+        return
+    from playwright.sync_api import sync_playwright
+
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=flags)
+        tab = browser.new_page(viewport={"width": 1280, "height": 1290})
+        tab.goto(page.as_uri())
+        tab.screenshot(path=HERE / "inside.png")
+        browser.close()
+    _keep_png([HERE / "inside.png"])
+
+
+def _tidy(panel: Any) -> None:
+    quieten(panel)
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.spines[["left", "bottom"]].set_color(RULE)
+    panel.grid(axis="y", color=RULE, linewidth=0.6)
+    panel.set_axisbelow(True)
+
+
+def _keep_png(written: list[Path]) -> None:
+    """The PNG of the two, in 256 colours: a third of the bytes, and nothing that the eye would miss."""
+    from PIL import Image  # comes with matplotlib
+
+    for path in written:
+        if path.suffix == ".png":
+            Image.open(path).convert("RGB").quantize(256).save(path, optimize=True)
+            print(f"{path.relative_to(HERE.parent.parent)}  {path.stat().st_size / 1000:.0f} kB")
+        else:
+            path.unlink()
+
+
+PICTURES: dict[str, Callable[[], None]] = {
+    "positions": draw_positions,
+    "softmax": draw_softmax,
+    "schedule": draw_schedule,
+    "warmup": draw_warmup,
+    "attention": draw_attention,
+    "page": draw_page,
+}
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or PICTURES:
+        PICTURES[name]()
