@@ -18,6 +18,7 @@ from headway.text.labels import label_pieces
 from headway.text.tokenizer import Tokenizers
 
 POSITIONS = 128  # rows of the position table that `inspect` shows
+MOST_PIECES = 1000  # that `inspect` takes: each layer and head has as many weights as their square
 
 OnProgress = Callable[[int, int], None]  # sentences done, sentences in all
 
@@ -121,6 +122,11 @@ class Translator:
         if target is not None and not target.strip():
             raise RequestError("The given translation is blank.", "Give one with at least a word, or leave it to the model.")
         (source,) = self.tokenizers.source.encode([text])
+        if len(source) > MOST_PIECES:
+            raise RequestError(
+                f"A text of {len(source):,} pieces is too long to look into; {MOST_PIECES:,} are the most.",
+                "Give one sentence of it.",
+            )
         if target is None:
             ((best, *_),) = self.engine.translate(
                 [source],

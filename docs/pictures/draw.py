@@ -158,7 +158,7 @@ def draw_page() -> None:
     flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=flags)
-        tab = browser.new_page(viewport={"width": 1280, "height": 1290})
+        tab = browser.new_page(viewport={"width": 1280, "height": 1400})
         tab.goto(page.as_uri())
         tab.screenshot(path=HERE / "inside.png")
         browser.close()

@@ -5,8 +5,10 @@ one, so that a translation can be called right or wrong.
 """
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from hashlib import blake2b
 
 from headway.data.grammar import german
@@ -31,6 +33,7 @@ PHENOMENA = {
 }
 SHORTEST, LONGEST = 3, 14  # words, in each language
 HELD_OUT_PERCENT = 2  # of all combinations are kept for the test part, and as many for validation
+MOST_USES = 5  # pairs of a held-out part that share a combination which makes them new
 
 Combination = tuple[str, ...]
 
@@ -66,24 +69,31 @@ def make_parts(train: int, held_out: int, *, seed: int = 1, on_progress: Callabl
     """A training part of so many pairs, and two others.
 
     Each pair of the test part holds a combination of words, or of a verb and a structure, that no other part has; so does
-    each pair of the validation part. No word is new in them.
+    each pair of the validation part. No word is new in them, and no combination stands for more than a few pairs.
     """
     found: dict[str, list[Pair]] = {"train": [], "valid": [], "test": []}
     for pair in make_pairs(10 * (train + held_out), seed=seed):
         found.get(_part(pair), []).append(pair)
         if on_progress and len(found["train"]) % 1000 == 0:
             on_progress(min(len(found["train"]), train), train)
-        if len(found["train"]) >= train and min(len(found["valid"]), len(found["test"])) >= 2 * held_out:
+        if len(found["train"]) >= train and min(len(found["valid"]), len(found["test"])) >= 4 * held_out:
             break
     kept = found["train"][:train]
     words = {word for pair in kept for word in words_of(f"{pair.english} {pair.german}")}
     targets = {pair.german for pair in kept}
 
-    def fit(part: str) -> list[Pair]:
-        new = [pair for pair in found[part] if pair.german not in targets]
-        return [pair for pair in new if words.issuperset(words_of(f"{pair.english} {pair.german}"))][:held_out]
+    def choose(part: str) -> list[Pair]:
+        chosen: list[Pair] = []
+        uses = Counter[Combination]()
+        for pair in found[part]:
+            new = [combination for combination in pair.combinations if _part_of(combination) == part]
+            familiar = words.issuperset(words_of(f"{pair.english} {pair.german}")) and pair.german not in targets
+            if familiar and all(uses[combination] < MOST_USES for combination in new) and len(chosen) < held_out:
+                chosen.append(pair)
+                uses.update(new)
+        return chosen
 
-    return Parts(kept, fit("valid"), fit("test"))
+    return Parts(kept, choose("valid"), choose("test"))
 
 
 def words_of(text: str) -> list[str]:
@@ -96,6 +106,7 @@ def _part(pair: Pair) -> str:
     return "train" if not parts else parts.pop() if len(parts) == 1 else ""
 
 
+@cache
 def _part_of(combination: Combination) -> str:
     """The same in every phrasebook, whatever its seed."""
     digest = blake2b(" ".join(combination).encode(), digest_size=8).digest()

@@ -23,7 +23,11 @@ def test_a_page_and_pictures(tmp_path: Path, run: Path, headway):
     result = headway("inspect", run / "best", SENTENCE, "-o", out)
     assert (result.code, result.out) == (0, ""), result.err
     stems = ["encoder-1", "decoder-1", "cross-1", "positions", "position-products"]
-    assert {path.name for path in out.iterdir()} == {"inside.html", *(f"{s}.{k}" for s in stems for k in ("png", "svg"))}
+    names = {"inside.html", *(f"{s}.{k}" for s in stems for k in ("png", "svg"))}
+    assert {path.name for path in out.iterdir()} == names
+    (out / "cross-7.svg").write_text("of a deeper model")
+    assert headway("inspect", run / "best", SENTENCE, "-o", out).code == 0
+    assert {path.name for path in out.iterdir()} == names
     assert SENTENCE in (out / "inside.html").read_text(encoding="utf-8")
     assert (out / "inside.html").as_uri() in result.err
     (translation,) = api.load(run / "best").translate([SENTENCE])
@@ -108,3 +112,8 @@ def test_nothing_to_look_into(translator: api.Translator, text: str):
         translator.inspect(text)
     with pytest.raises(RequestError, match="blank"):
         translator.inspect(SENTENCE, text)
+
+
+def test_a_text_too_long_to_look_into(translator: api.Translator):
+    with pytest.raises(RequestError, match="too long to look into"):
+        translator.inspect("oak " * 1100)

@@ -49,7 +49,7 @@ class PhraseWriter:
         return person
 
     def person(self) -> Phrase:
-        return self.phrase("person", adjective=0.2, plural=0.2)
+        return self.phrase("person", adjective=0.2, plural=0.25)
 
     def objects(self, verb: Verb) -> tuple[Nominal | None, Nominal | None]:
         """Accusative and dative, where the verb has them."""
@@ -62,13 +62,13 @@ class PhraseWriter:
     def object_of(self, verb: Verb, kinds: frozenset[str]) -> Nominal:
         kind = self.draw.choice(sorted(kinds))
         if kind != "person":
-            return self.phrase(kind, plural=0 if kind == "garment" else 0.25, own=verb.own)
+            return self.phrase(kind, plural=0 if kind == "garment" else 0.32, own=verb.own)
         if self.chance(0.4):
             return self.draw.choice(PRONOUNS)
-        return self.name() if self.chance(0.15) else self.phrase("person", adjective=0.2, plural=0.2, vague=False)
+        return self.name() if self.chance(0.15) else self.phrase("person", adjective=0.2, plural=0.25, vague=False)
 
     def phrase(
-        self, kind: str, *, adjective: float = 0.3, plural: float = 0.25, vague: bool = True, own: bool = True
+        self, kind: str, *, adjective: float = 0.3, plural: float = 0.32, vague: bool = True, own: bool = True
     ) -> Phrase:
         """A noun of the kind, with chances of an adjective and the plural. It may be `vague`, a hat or two hats, and it may be
         somebody's `own`.

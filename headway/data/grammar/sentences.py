@@ -300,7 +300,7 @@ class SentenceWriter:
         return Sentence(*said, [], phrases=[(x, "nominative")], phenomena=frozenset(["numbers"]), combinations=combinations)
 
     def supply(self) -> Sentence:
-        """In the village there are three churches."""
+        """In the village there are three hotels."""
         kind, where = self.draw.choice(_SUPPLIES)
         noun = self.draw.choice([noun for noun in nouns(kind) if noun.english not in ("garden", "airport")])
         x = Phrase(noun, "", self.phrases.quality_of(noun, 0.3), plural=True, number=self.draw.randint(2, 60))

@@ -182,6 +182,8 @@ def test_held_out_parts_hold_new_combinations_of_known_words():
         assert [pair for pair in part if pair.combinations <= seen] == []
         assert [pair for pair in part if not words.issuperset(words_of(f"{pair.english} {pair.german}"))] == []
         assert {pair.german for pair in part}.isdisjoint(pair.german for pair in parts.train)
+        uses = Counter(combination for pair in part for combination in pair.combinations if combination not in seen)
+        assert max(uses.values()) <= 5
     for adjective, noun in {
         c for pair in parts.test for c in pair.combinations if len(c) == 2 and c not in seen_in(parts.train)
     }:
