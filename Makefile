@@ -3,6 +3,8 @@
 PYTHON ?= python3
 PYTEST_ARGS ?=
 BIN := .venv/bin
+# By path: a finder would lose to the clone's own directory where Python is started beside it.
+EDITABLE := --config-settings editable_mode=compat -e
 # One thread a worker: two workers of one thread are faster on two cores than two threads that wait for each other.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
@@ -36,10 +38,10 @@ clean: ## Remove all that these targets made, but for runs/
 .venv/usable: pyproject.toml constraints.txt
 	@echo "Installing Headway and what it needs into .venv; the first time this takes some minutes."
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[report]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(EDITABLE) '.[report]'
 	@touch $@
 
 .venv/installed: .venv/usable
 	@echo "Installing what the tests and checks need."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,report]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(EDITABLE) '.[dev,report]'
 	@touch $@

@@ -38,7 +38,9 @@ def main() -> None:
 def build_app(verb: str | None) -> typer.Typer:
     """The application, with the function of the verb that is asked for; the others show only their line in the help."""
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True, rich_markup_mode="rich")
-    app.callback(epilog="Begin with: headway train --train data/train --from en --to de --out runs/en-de")(_headway)
+    app.callback(epilog="Begin with `headway demo`; then: headway train --train data/train --from en --to de --out runs/en-de")(
+        _headway
+    )
     for name, summary in VERBS.items():
         if name == verb:
             module = import_module(f"headway.cli.{name}")

@@ -99,6 +99,7 @@ function show() {
   }
   if (!many) drawLines(panels[0]);
   drawScale();
+  hideTip(); // it spoke of the map that was here
   point(NOWHERE);
 }
 
@@ -114,7 +115,10 @@ function makeFigure(panel, many) {
   panel.canvas.setAttribute("aria-label", `${panel.view.title}, ${name}`);
   panel.canvas.addEventListener("pointermove", (event) => hover(panel, event));
   panel.canvas.addEventListener("pointerleave", leave);
-  const open = () => pick({ layer: panel.layer, head: panel.head });
+  const open = () => {
+    pick({ layer: panel.layer, head: panel.head });
+    panels[0].canvas.focus();
+  };
   if (many) {
     title.type = "button";
     title.addEventListener("click", open);

@@ -141,6 +141,8 @@ def test_all_heads_side_by_side_and_a_click_opens_one(page: Any) -> None:
     told = [float(text) for text in page.locator("#maps output").all_inner_texts()]
     assert told == pytest.approx([float(INSIDE.cross[1, head][cell]) for head in range(3)], abs=1e-4)
     maps.nth(2).click()
+    assert page.locator("#tip").is_hidden(), "it spoke of another map"
+    assert page.evaluate("document.activeElement.tagName") == "CANVAS", "arrow keys would go nowhere"
     assert page.locator("#maps figcaption").inner_text().startswith("layer 2, head 3")
     pick(page, "layer", "all")
     pick(page, "head", "all")

@@ -1,5 +1,6 @@
 """docs/paper.md does what it says: its Python prints what stands below it, its commands run, its links and names are there."""
 
+import codeop
 import contextlib
 import io
 import re
@@ -66,6 +67,19 @@ def desk(tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("sentences.en", "text.en"):
         Path(name).write_text("".join(f"{source}\n" for source, _ in pairs[100:]))
     return tmp_path
+
+
+def test_every_block_can_be_pasted_into_a_session():
+    """A prompt ends a loop or a function at a blank line, and wants one before what is not indented."""
+    for block in read_blocks():
+        typed: list[str] = []
+        for number, line in enumerate([*block.code.splitlines(), ""]):
+            typed.append(line)
+            try:
+                if codeop.compile_command("\n".join(typed), symbol="single") is not None:
+                    typed = []
+            except SyntaxError:
+                pytest.fail(f"docs/paper.md:{block.line + number}: a blank line is missing or too much")
 
 
 def test_every_block_prints_what_stands_below_it(desk: Path):
