@@ -83,10 +83,8 @@ def _modal(clause: Clause, asking: bool, third: bool) -> tuple[str, str]:
     do = "does" if third else "do"
     if modal.english == "be allowed to":
         return _be(clause, past=False) + (" not" if clause.negated else ""), f"allowed to {base}"
-    if clause.negated and modal.negated.startswith("do not "):
-        return f"{do} not", f"{modal.negated.removeprefix('do not ')} {base}"
-    if asking and modal.negated.startswith("do not "):
-        return do, f"{modal.negated.removeprefix('do not ')} {base}"
+    if (asking or clause.negated) and modal.negated.startswith("do not "):
+        return f"{do} not" if clause.negated else do, f"{modal.negated.removeprefix('do not ')} {base}"
     if modal.english == "would like to":
         return "would not" if clause.negated else "would", f"like to {base}"
     if clause.negated:

@@ -126,8 +126,7 @@ def _bracket(clause: Clause) -> tuple[str, str]:
     verb, subject = clause.verb, clause.subject
     if clause.modal:
         modal = clause.modal
-        forms = modal.plural, modal.ich, modal.du, modal.er
-        return forms[0 if subject.plural else subject.person], verb.prefix + verb.infinitive
+        return _pick(subject, modal.plural, modal.ich, modal.du, modal.er), verb.prefix + verb.infinitive
     if clause.tense == "past":
         if verb.infinitive == "sein":
             return _pick(subject, "waren", "war", "warst", "war"), ""
