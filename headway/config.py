@@ -8,7 +8,7 @@ import difflib
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -112,7 +112,17 @@ class TrainingSettings(Section):
     metric: Literal["bleu", "chrf", "loss"] = Field("chrf", description="validation figure that tells which model is best")
     patience: int = Field(10, ge=0, description="validations without a better figure before stopping; 0 never stops early")
     seed: int = Field(1, ge=0, lt=2**32, description="of everything random")
-    threads: int | None = Field(None, ge=1, description="processor threads; all cores if not given")
+    processes: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
+        "auto", description="processes that share the work, or auto: one a GPU, else one a core if the batch has work for it"
+    )
+    threads: int | None = Field(None, ge=1, description="threads of each process; its share of the cores if not given")
+    precision: Literal["fp32", "bf16"] | None = Field(
+        None, description="of matrix products; bf16 where the hardware is faster with it, if not given"
+    )
+    recompute: bool = Field(
+        False, description="keep less of the forward pass and compute it again in the backward pass: less memory, more time"
+    )
+    shard: bool = Field(False, description="each process holds only a share of the model (FSDP2): for models that do not fit")
 
 
 class DecodingSettings(Section):

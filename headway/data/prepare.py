@@ -63,6 +63,10 @@ class Prepared:
             epoch=epoch,
         )
 
+    def open_store(self) -> Store:
+        """What `store_of_epoch` gave last, to whichever process."""
+        return Store(self.directory / "sampled") if self.sampling else self.train
+
     def summary(self) -> list[str]:
         """What was found and done, for a person."""
         return self.facts.summary()
@@ -84,14 +88,14 @@ def prepare(settings: Settings, directory: Path, on_progress: Progress = _silent
         note = "; ".join(_differences(directory, wanted))
         if not note:
             try:
-                return _load(directory, settings, "", reused=True)
+                return load_prepared(directory, settings)
             except (HeadwayError, OSError, ValueError, TypeError, KeyError):
                 note = f"{directory} is damaged"
     with new_directory(directory) as new:
         facts = build(settings, corpora, new, on_progress)
         record = {**wanted, "facts": asdict(facts)}
         (new / "prepared.json").write_text(json.dumps(record, indent=2, ensure_ascii=False), encoding="utf-8")
-    return _load(directory, settings, note and f"{note}: prepared anew", reused=False)
+    return load_prepared(directory, settings, note and f"{note}: prepared anew", reused=False)
 
 
 def why_rebuild(settings: Settings, directory: Path) -> list[str]:
@@ -165,7 +169,8 @@ def _compare(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
     return changes
 
 
-def _load(directory: Path, settings: Settings, note: str, *, reused: bool) -> Prepared:
+def load_prepared(directory: Path, settings: Settings, note: str = "", *, reused: bool = True) -> Prepared:
+    """What `prepare` has put there."""
     record = json.loads((directory / "prepared.json").read_text(encoding="utf-8"))
     return Prepared(
         directory=directory,

@@ -43,7 +43,7 @@ class TorchEngine:
             cache,
             bos=self.bos,
             eos=self.eos,
-            limits=torch.tensor(limits),
+            limits=torch.tensor(limits, device=self.model.device),
             beam=beam,
             nbest=nbest,
             alpha=length_penalty,
@@ -61,14 +61,14 @@ class TorchEngine:
         """The encoder's output of each source, one row a piece and a last one for its end: [S, d_model]."""
         self.model.eval()
         memory, _ = self.model.encode(self._pad(sources))
-        return [rows[: len(source) + 1].numpy() for rows, source in zip(memory, sources, strict=True)]
+        return [rows[: len(source) + 1].cpu().numpy() for rows, source in zip(memory, sources, strict=True)]
 
     @torch.inference_mode()
     def attend(self, source: Sequence[int], target: Sequence[int]) -> AttentionWeights:
         """The attention of one pair (its pieces, without marks), in one pass: the decoder reads the target, by whomever."""
         self.model.eval()
         with record_attention(self.model) as weights:
-            self.model(self._pad([source]), torch.tensor([[self.bos, *target]]))
+            self.model(self._pad([source]), torch.tensor([[self.bos, *target]], device=self.model.device))
 
         def stack(part: str, name: str, layers: int) -> np.ndarray:
             return torch.cat([weights[f"{part}.layers.{layer}.{name}"] for layer in range(layers)]).float().cpu().numpy()
@@ -95,4 +95,4 @@ class TorchEngine:
         padded = torch.full((len(sources), length), self.model.pad)
         for row, source in zip(padded, sources, strict=True):
             row[: len(source) + 1] = torch.tensor([*source, self.eos])
-        return padded
+        return padded.to(self.model.device)

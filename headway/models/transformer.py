@@ -53,6 +53,10 @@ class Transformer(nn.Module):
         )
         initialise(self)
 
+    @property
+    def device(self) -> torch.device:
+        return self.output.weight.device
+
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
         """Source tokens [B, S] -> memory [B, S, d_model] and its padding mask [B, 1, 1, S]."""
         mask = padding_mask(source, self.pad)

@@ -83,6 +83,10 @@ class DecoderLayer(nn.Module):
         self.feed_forward = feed_forward
         self.feed_forward_residual = residual()
 
+    def start(self, memory: Tensor) -> LayerCache:
+        """Before the first token: the keys and values of the encoder's output."""
+        return LayerCache(None, self.cross_attention.project_memory(memory))
+
     def forward(
         self, x: Tensor, cache: LayerCache, mask: Tensor | None, memory_mask: Tensor | None
     ) -> tuple[Tensor, LayerCache]:
@@ -119,11 +123,8 @@ class Decoder(nn.Module):
         self.norm = norm
 
     def start(self, memory: Tensor, memory_mask: Tensor | None) -> DecoderCache:
-        """The cache before the first token: every layer's keys and values of the encoder's output."""
-        return DecoderCache(
-            tuple(LayerCache(None, layer.cross_attention.project_memory(memory)) for layer in self.layers),  # type: ignore[union-attr, operator]
-            memory_mask,
-        )
+        """The cache before the first token."""
+        return DecoderCache(tuple(layer.start(memory) for layer in self.layers), memory_mask)  # type: ignore[operator]
 
     def forward(self, x: Tensor, cache: DecoderCache) -> tuple[Tensor, DecoderCache]:
         length = x.shape[1]

@@ -11,6 +11,7 @@ from headway.models.presets import PRESETS
 
 VALIDATIONS = 25  # of a run, unless they would take too much of its time
 ASKED = ("max_steps", "max_epochs", "max_minutes", "patience")  # when to stop: may change when a run goes on
+HOW = ("processes", "threads", "recompute", "shard")  # how an update is computed: may change too, an update is what it is
 FOLLOWING = ("warmup", "valid_every", "checkpoint_every")  # settings that follow from a budget
 PASS_TOKENS = 4096  # target tokens computed at once: more do not make a processor faster, and take memory
 

@@ -13,7 +13,7 @@ from headway.atomic import write_file, writing
 from headway.bundle import read_manifest
 from headway.config import Settings, build_settings, read_yaml
 from headway.errors import RequestError
-from headway.training.choices import ASKED
+from headway.training.choices import ASKED, HOW
 from headway.training.validation import Validation
 
 OWN_FILES = {
@@ -78,13 +78,13 @@ def changed_files(fingerprints: Mapping[str, str], out: Path) -> list[str]:
 
 
 def refuse_other_settings(settings: Settings, out: Path) -> None:
-    """Nothing but the budget may differ from the run that stands here. What is not given stands for what was chosen then."""
+    """Only the budget and the work's division may differ from the run that stands here; what is not given is as it was then."""
     stored = build_settings(read_yaml(out / "config.yaml"))
     differing = []
     for section in Settings.model_fields:
         old, new = (vars(getattr(which, section)) for which in (stored, settings))
         for name, value in new.items():
-            if value is not None and value != old[name] and name not in ASKED:
+            if value is not None and value != old[name] and name not in (*ASKED, *HOW):
                 differing.append(f"{section}.{name} was {old[name]!r}, now {value!r}")
     if differing:
         raise RequestError(

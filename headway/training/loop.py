@@ -1,34 +1,47 @@
-"""The training loop: updates, validations, checkpoints, until the budget is spent or nothing gets better."""
+"""The training loop: updates, validations, checkpoints, until the budget is spent or nothing gets better.
 
+Every process of the group runs it in step with the others and decides the same; only the first one writes and speaks.
+"""
+
+import itertools
+import json
 import math
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import torch
-from torch import nn
+from torch import Tensor
 
 from headway.atomic import write_file
 from headway.config import Settings
-from headway.data.batching import Batch, collate, epoch_batches
+from headway.data.batching import Indices, epoch_batches
 from headway.data.prepare import Prepared
+from headway.data.store import Store
 from headway.errors import Interrupted, TrainingError
-from headway.models.transformer import Transformer
+from headway.models.flops import Lengths, training_flops
+from headway.models.transformer import build
+from headway.models.weights import get_weights
 from headway.progress import Display
 from headway.training.choices import ASKED, VALIDATIONS, Budget, choose_budget, default_warmup, total_updates, with_budget
+from headway.training.group import Group
 from headway.training.interruption import Interruption
+from headway.training.learner import Learner
 from headway.training.log import MetricsLog
-from headway.training.loss import batch_loss
-from headway.training.optimizer import build_adam, learning_rate
-from headway.training.state import State, list_checkpoints, load_checkpoint, save_checkpoint
+from headway.training.machine import measure_peak
+from headway.training.optimizer import learning_rate
+from headway.training.state import State, newest_whole, read_checkpoint, save_checkpoint
+from headway.training.update import Gradient, compute_gradient
 from headway.training.validation import Validation, Validator
 
 REPORT_EVERY = 10  # updates
 UNKNOWN = 10**9  # updates, while minutes are being measured: the rate does not fall yet
 VALIDATION_SHARE = 0.1  # of the time, at most
-Keep = Callable[[str, State, Validation | None], None]
+EXPLODED = 2.0  # a report's loss so far above the lowest one: what was learned is lost
+MOST_SETBACKS = 2  # the third time the run stops
+Weights = dict[str, Tensor]
+Keep = Callable[[str, State, Validation | None, Weights], None]
 
 
 class Trainer:
@@ -39,71 +52,111 @@ class Trainer:
         *,
         settings: Settings,  # resolved
         prepared: Prepared,
-        model: Transformer,
+        learner: Learner,
+        group: Group,
         validator: Validator,
         directory: Path,
         display: Display,
         keep: Keep,
     ) -> None:
-        self.settings, self.prepared, self.model, self.validator = settings, prepared, model, validator
-        self.directory, self.display, self.keep = directory, display, keep
-        self.optimizer = build_adam(model.parameters())
+        self.settings, self.prepared, self.learner, self.group = settings, prepared, learner, group
+        self.validator, self.directory, self.display, self.keep = validator, directory, display, keep
         self.state = State(asked=self._asked())
         self._log = MetricsLog(directory / "metrics.jsonl")
         self._store = prepared.train
         self._last_bleu = ""
         self._meter = _Meter()
+        self._peak = math.inf  # FLOP/s of all processes' best matrix products
         self._known: int | None = None  # updates of the budgets that need no measuring
 
     def go_on_from(self, checkpoint: Path, best_so_far: float | None) -> None:
         """Stand where the checkpoint stood; with another budget than it had, the schedule is stretched to the new one."""
-        self.state = load_checkpoint(checkpoint, self.model, self.optimizer)
+        self._restore(checkpoint)
         if self.state.asked != self._asked():
             self.state.asked, self.state.budget, self.state.stale = self._asked(), None, 0
             if best_so_far is not None:  # an average that was chosen at the end is in no checkpoint
                 self.state.best = max(best_so_far, self.state.best or best_so_far)
 
+    def _restore(self, checkpoint: Path) -> None:
+        self.state, weights, moments = read_checkpoint(checkpoint)
+        self.learner.restore(weights, moments, self.state.step)
+
     def _asked(self) -> dict[str, float | None]:
         return {name: getattr(self.settings.training, name) for name in ASKED}
 
     def run(self) -> None:
-        self._log.rewind(self.state.step)
+        if self.done():
+            return
         self._begun, self._first_step = time.monotonic(), self.state.step
         self._seconds_before = self.state.seconds
-        self._meter = _Meter()
+        self._log_rewind()
+        (self._peak,) = self.group.sum(measure_peak(self.group.device))
         with Interruption() as interruption:
             while not self.done():
-                for passes in self._updates_of_epoch()[self.state.place :]:
-                    if self.done():
-                        return
-                    self._update(passes)
-                    if self.state.budget is None:
-                        self._measure_budget()
-                    self._after_update()
-                    if interruption.asked:
-                        self._save()
-                        raise Interrupted(f"Stopped at update {self.state.step:,}; everything is saved in {self.directory}.")
-                self.state.epoch, self.state.place = self.state.epoch + 1, 0
+                try:
+                    self._run_epoch(interruption)
+                except _Diverged as why:
+                    self._set_back(str(why))
 
-    def _updates_of_epoch(self) -> list[list[np.ndarray]]:
+    def rehearse(self, seconds: float) -> tuple[float, float]:
+        """Make updates for so long and keep nothing: target tokens a second, and the share of the peak that they came to."""
+        (self._peak,) = self.group.sum(measure_peak(self.group.device))
+        begun, self._begun, self._seconds_before = False, time.monotonic(), 0.0
+        for passes in itertools.cycle(self._updates_of_epoch()):
+            gradient = self._compute_gradient(passes, stopping=False)
+            self.learner.step(0.0)
+            self._meter.count(gradient.tokens, self._flops(passes))
+            now = time.monotonic() - self._begun
+            self.display.update("Measuring", min(int(now), int(seconds)), int(seconds))
+            if not begun and now > 0.2 * seconds:  # the first updates are slower
+                begun, self._meter = True, _Meter()
+            if self.group.tell("enough" if now > seconds else ""):
+                break
+        speed, flops = self._meter.read()
+        return speed, flops / self._peak
+
+    def _run_epoch(self, interruption: Interruption) -> None:
+        """What is left of it."""
+        self._meter = _Meter()
+        updates = self._updates_of_epoch()
+        training = self.settings.training
+        self._known = total_updates(training, target_tokens=self.prepared.target_tokens, updates_per_epoch=len(updates))
+        if self.state.budget is None and training.max_minutes is None:
+            assert self._known is not None
+            self._set_budget(choose_budget(training, self._known))
+        for passes in updates[self.state.place :]:
+            if self.done():
+                return
+            stopping = self._update(passes, interruption.asked)
+            if self.state.budget is None:
+                self._measure_budget()
+            self._after_update()
+            if stopping:
+                self._save()
+                raise Interrupted(f"Stopped at update {self.state.step:,}; everything is saved in {self.directory}.")
+        self.state.epoch, self.state.place = self.state.epoch + 1, 0
+
+    def _updates_of_epoch(self) -> list[list[Indices]]:
         """The epoch's order, the same every time; with subword sampling, of other cuts of the same text."""
-        training, state = self.settings.training, self.state
+        training = self.settings.training
         assert training.batch_tokens and training.accumulate
-        store = self._store = self.prepared.store_of_epoch(state.epoch)
-        updates = epoch_batches(
+        store = self._store = self._store_of_epoch()
+        return epoch_batches(
             store.source_lengths,
             store.target_lengths,
             store.segments,
             batch_tokens=training.batch_tokens,
             accumulate=training.accumulate,
             seed=training.seed,
-            epoch=state.epoch,
+            epoch=self.state.epoch,
         )
-        self._known = total_updates(training, target_tokens=self.prepared.target_tokens, updates_per_epoch=len(updates))
-        if state.budget is None and training.max_minutes is None:
-            assert self._known is not None
-            self._set_budget(choose_budget(training, self._known))
-        return updates
+
+    def _store_of_epoch(self) -> Store:
+        """The first process cuts the text anew, if it is to be; the others wait for it."""
+        if self.group.first:
+            store = self.prepared.store_of_epoch(self.state.epoch)
+        self.group.tell("it is there")
+        return store if self.group.first else self.prepared.open_store()
 
     def _set_budget(self, budget: Budget) -> None:
         self.state.budget = budget
@@ -111,55 +164,86 @@ class Trainer:
 
     def write_settings(self) -> None:
         """`config.yaml`: complete, as far as it is known."""
-        write_file(self.directory / "config.yaml", with_budget(self.settings, self.state.budget).to_yaml())
+        if self.group.first:
+            write_file(self.directory / "config.yaml", with_budget(self.settings, self.state.budget).to_yaml())
 
-    def _update(self, passes: list[np.ndarray]) -> None:
-        """One step of Adam on the mean loss over all target tokens of all passes."""
-        state, training = self.state, self.settings.training
-        torch.manual_seed(_seed(training.seed, state.step))  # so dropout depends on the step alone
-        batches = [self._collate(indices) for indices in passes]
-        tokens = sum(batch.target_tokens for batch in batches)
-        self.model.train()
-        self.optimizer.zero_grad()
-        total = 0.0
-        for batch in batches:
-            loss = batch_loss(self.model, batch, training.label_smoothing)
-            (loss / tokens).backward()
-            total += float(loss.detach())
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), training.clip or math.inf)
-        if not (math.isfinite(total) and torch.isfinite(norm)):
-            raise self._diverged(total / tokens, state.step + 1)
-        for group in self.optimizer.param_groups:
-            group["lr"] = self._rate(state.step + 1)
-        self.optimizer.step()
-        state.step, state.place, state.tokens = state.step + 1, state.place + 1, state.tokens + tokens
+    def _update(self, passes: list[Indices], stopping: bool) -> bool:
+        """One step of Adam on the mean loss over all target tokens of all passes. Returns whether to stop after it."""
+        state = self.state
+        gradient = self._compute_gradient(passes, stopping)
+        loss = gradient.loss / gradient.tokens
+        if not math.isfinite(loss):
+            raise _Diverged(f"the loss is {loss}")
+        if not math.isfinite(gradient.norm):
+            raise _Diverged("the gradient is not finite")
+        self.learner.step(self._rate(state.step + 1))
+        state.step, state.place, state.tokens = state.step + 1, state.place + 1, state.tokens + gradient.tokens
         state.seconds = self._seconds()
-        self._meter.add(total, tokens)
+        state.loss, state.loss_tokens = state.loss + gradient.loss, state.loss_tokens + gradient.tokens
+        self._meter.count(gradient.tokens, self._flops(passes))
+        return gradient.stopping
 
-    def _collate(self, indices: np.ndarray) -> Batch:
-        store, target = self._store, self.prepared.tokenizers.target
-        sources, targets = [store.source(i) for i in indices], [store.target(i) for i in indices]
-        return collate(sources, targets, pad=target.pad, bos=target.bos, eos=target.eos)
+    def _compute_gradient(self, passes: list[Indices], stopping: bool) -> Gradient:
+        """If memory runs out anywhere, the same update is computed anew in twice as many passes, and so are all that follow."""
+        state = self.state
+        while True:
+            gradient = compute_gradient(
+                self.learner,
+                self.group,
+                self.settings.training,
+                self._store,
+                self.prepared.tokenizers.target,
+                passes,
+                step=state.step,
+                splits=state.splits,
+                stopping=stopping,
+            )
+            if not gradient.out_of_memory:
+                return gradient
+            if state.splits * self.group.size >= max(map(len, passes)):
+                raise TrainingError(
+                    f"Memory does not suffice at update {state.step + 1:,}, not even for a pass of one pair.",
+                    "Give --recompute, a smaller model, a smaller --max-length, or fewer --processes.",
+                )
+            state.splits *= 2
+            self.display.say(
+                f"update {state.step + 1:>6,}  memory ran out: from here on each pass is computed in {state.splits} parts, "
+                "which changes no update"
+            )
+
+    def _flops(self, passes: list[Indices]) -> float:
+        store = self._store
+        lengths = (Lengths.of(store.source_lengths[pairs] + 1, store.target_lengths[pairs] + 1) for pairs in passes)
+        return sum(training_flops(self.learner.model.architecture, one) for one in lengths)
 
     def _after_update(self) -> None:
         """Report, validate and save where it is due."""
         state, budget = self.state, self.state.budget
         last = budget is not None and state.step >= budget.total
         validating = budget is not None and (last or state.step % budget.valid_every == 0)
-        if validating or state.step % REPORT_EVERY == 0:
+        saving = budget is not None and state.step % budget.checkpoint_every == 0
+        if validating or saving or state.step % REPORT_EVERY == 0:
             record = self._report()
             if validating:
                 record |= self._validate()
-            self._log.write(record)
-        if budget and (state.step % budget.checkpoint_every == 0 or self.done()):
+            if self.group.first:
+                self._log.write(record)
+        if budget and (saving or self.done()):
             self._save()
 
     def _report(self) -> dict[str, Any]:
         state = self.state
-        loss, speed = self._meter.read()
+        loss = state.loss / state.loss_tokens
+        if state.lowest is not None and loss > state.lowest + EXPLODED:
+            raise _Diverged(f"the loss rose to {loss:.2f}, from {state.lowest:.2f}")
+        state.lowest = min(loss, state.lowest or loss)
+        state.loss, state.loss_tokens = 0.0, 0
+        speed, flops = self._meter.read()
         self._meter = _Meter()
+        mfu = flops / self._peak
         total = state.budget.total if state.budget else None
-        self.display.update("Training", state.step, total, f"loss {loss:.2f}{self._last_bleu}  {speed:,.0f} tokens/s")
+        told = f"loss {loss:.2f}{self._last_bleu}  {speed:,.0f} tokens/s  {mfu:.0%} of peak"
+        self.display.update("Training", state.step, total, told)
         return {
             "step": state.step,
             "epoch": state.epoch,
@@ -167,19 +251,22 @@ class Trainer:
             "learning_rate": self._rate(state.step),
             "tokens": state.tokens,
             "tokens_per_second": round(speed, 1),
+            "mfu": round(mfu, 4),
             "seconds": round(state.seconds, 2),
         }
 
     def _validate(self) -> dict[str, Any]:
         state = self.state
-        found = self.validator.validate(self.model)
+        weights = self.learner.weights()
+        found = self.validator.validate(self.learner.whole_model(weights))
         if not math.isfinite(found.loss):
-            raise self._diverged(found.loss, state.step)
+            raise _Diverged(f"the validation loss is {found.loss}")
         value = found.value(self.settings.training.metric)
         better = state.best is None or value > state.best
         if better:
             state.best, state.stale = value, 0
-            self.keep("best", state, found)
+            if self.group.first:
+                self.keep("best", state, found, weights)
         else:
             state.stale += 1
         self._last_bleu = f"  BLEU {found.bleu:.1f}"
@@ -193,9 +280,11 @@ class Trainer:
 
     def _save(self) -> None:
         training = self.settings.training
-        keep = max(training.keep_checkpoints, training.average)
-        save_checkpoint(self.directory / "checkpoints", self.state, self.model, self.optimizer, keep)
-        self.keep("last", self.state, None)
+        weights, moments = self.learner.weights(), self.learner.moments()
+        if self.group.first:
+            keep = max(training.keep_checkpoints, training.average)
+            save_checkpoint(self.directory / "checkpoints", self.state, weights, moments, keep)
+            self.keep("last", self.state, None, weights)
 
     def done(self) -> bool:
         """The budget is spent, or the patience."""
@@ -208,17 +297,26 @@ class Trainer:
     def _measure_budget(self) -> None:
         """Turn minutes into updates, once: after a start long enough to know what an update and a validation take here."""
         training, state = self.settings.training, self.state
-        assert training.max_minutes
-        allowed = 60 * training.max_minutes
-        steps, seconds = state.step - self._first_step, time.monotonic() - self._begun
         if self._known is not None and state.step >= self._known:  # another budget is spent already
             return self._set_budget(choose_budget(training, self._known))
-        if not (steps >= 20 and seconds >= min(60.0, 0.03 * allowed)) and seconds < 0.2 * allowed:
+        steps, seconds = state.step - self._first_step, time.monotonic() - self._begun
+        if not self.group.tell("now" if self._is_time_to_measure(steps, seconds) else ""):
             return None
-        update = seconds / steps
-        validation = self.validator.measure(self.model)
+        validation = self.validator.measure(self.learner.whole_model(self.learner.weights()))
         self._meter.since += validation
-        left = max(0.0, allowed - self._seconds())
+        budget = self._turn_into_updates(seconds / steps, validation)
+        return self._set_budget(Budget(**json.loads(self.group.tell(json.dumps(asdict(budget))))))
+
+    def _is_time_to_measure(self, steps: int, seconds: float) -> bool:
+        assert self.settings.training.max_minutes
+        allowed = 60 * self.settings.training.max_minutes
+        return (steps >= 20 and seconds >= min(60.0, 0.03 * allowed)) or seconds >= 0.2 * allowed
+
+    def _turn_into_updates(self, update: float, validation: float) -> Budget:
+        """What the minutes that are left come to, with the seconds that an update and a validation take."""
+        training, state = self.settings.training, self.state
+        assert training.max_minutes
+        left = max(0.0, 60 * training.max_minutes - self._seconds())
         if training.valid_every:
             more = left / (update + validation / training.valid_every)
             validations = VALIDATIONS
@@ -231,7 +329,7 @@ class Trainer:
             f"{training.max_minutes:g} minutes are {total:,} updates here: "
             f"{update:.2f} s each, {validation:.1f} s a validation every {budget.valid_every:,}."
         )
-        return self._set_budget(budget)
+        return budget
 
     def _seconds(self) -> float:
         """Seconds of this run, those before an interruption included."""
@@ -240,34 +338,58 @@ class Trainer:
     def _rate(self, step: int) -> float:
         training, budget = self.settings.training, self.state.budget
         warmup, total = (budget.warmup, budget.total) if budget else (default_warmup(training), UNKNOWN)
-        return learning_rate(training, step, d_model=self.model.architecture.d_model, warmup=warmup, total=total)
+        rate = learning_rate(training, step, d_model=self.learner.model.architecture.d_model, warmup=warmup, total=total)
+        return rate * 0.5**self.state.setbacks
 
-    def _diverged(self, loss: float, step: int) -> TrainingError:
-        saved = list_checkpoints(self.directory / "checkpoints")
-        kept = f"The newest state that was saved is {saved[-1]}." if saved else "Nothing was saved yet."
-        what = "The gradient is not finite" if math.isfinite(loss) else f"The loss is {loss}"
+    def _set_back(self, why: str) -> None:
+        """Go back to the last good state with half the rate; not for ever."""
+        failed, setbacks, splits, best = self.state.step + 1, self.state.setbacks + 1, self.state.splits, self.state.best
+        checkpoints = self.directory / "checkpoints"
+        newest = self.group.tell(str(newest_whole(checkpoints, self.display.say) or "") if self.group.first else "")
+        if setbacks > MOST_SETBACKS:
+            raise self._gave_up(why, newest)
+        if newest:
+            self._restore(Path(newest))
+        else:
+            architecture, pad = self.learner.model.architecture, self.learner.model.pad
+            fresh = build(architecture, pad=pad, seed=self.settings.training.seed)
+            self.learner.restore(get_weights(fresh), {}, 0)
+            self.state = State(asked=self._asked())
+        self.state.setbacks, self.state.splits, self.state.best = setbacks, splits, best
+        self._seconds_before = self.state.seconds
+        self._log_rewind()
+        where = f"update {self.state.step:,}" if newest else "the beginning"
+        self.display.say(f"update {failed:>6,}  {why}: back to {where}, with half the learning rate from there on.")
+
+    def _gave_up(self, why: str, newest: str) -> TrainingError:
+        step = self.state.step + 1
+        kept = f"The newest state that was saved is {newest}." if newest else "Nothing was saved yet."
         return TrainingError(
-            f"{what} at update {step:,}, where the learning rate is {self._rate(step):.2g}. {kept}",
-            "Likely reasons: a learning rate that is too high, a warm-up that is too short, no clipping (--clip 0). "
-            "Start again in a new --out with half the --learning-rate or twice the --warmup.",
+            f"At update {step:,} {why}, for the third time; the learning rate is {self._rate(step):.2g} by now. {kept}",
+            "Likely reasons: a learning rate that is too high, a warm-up that is too short, no clipping (--clip 0), or lines "
+            "that are no translations. Start again in a new --out with a smaller --learning-rate or a longer --warmup.",
         )
+
+    def _log_rewind(self) -> None:
+        if self.group.first:
+            self._log.rewind(self.state.step)
+
+
+class _Diverged(Exception):
+    """The model is lost: why, in words."""
 
 
 class _Meter:
-    """Loss and speed since the last report."""
+    """Speed since the last report."""
 
     def __init__(self) -> None:
         self.since = time.monotonic()
-        self._loss, self._tokens = 0.0, 0
+        self._tokens, self._flops = 0, 0.0
 
-    def add(self, loss: float, tokens: int) -> None:
-        self._loss, self._tokens = self._loss + loss, self._tokens + tokens
+    def count(self, tokens: int, flops: float) -> None:
+        self._tokens, self._flops = self._tokens + tokens, self._flops + flops
 
     def read(self) -> tuple[float, float]:
-        """Mean loss of a target token, and target tokens a second."""
-        return self._loss / self._tokens, self._tokens / (time.monotonic() - self.since)
-
-
-def _seed(*parts: int) -> int:
-    """A seed that depends on all parts and looks like no neighbour's."""
-    return int(np.random.SeedSequence(parts).generate_state(1, np.uint64)[0] >> np.uint64(1))
+        """Target tokens and floating-point operations a second."""
+        seconds = time.monotonic() - self.since
+        return self._tokens / seconds, self._flops / seconds

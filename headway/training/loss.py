@@ -7,12 +7,24 @@ update of several passes can be divided by all its tokens.
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from headway.data.batching import Batch
 from headway.models.transformer import Transformer
 
-ROWS = 128  # logits of so many tokens stay in a core's cache (benchmarks/blocks.py)
+ROWS = {"cpu": 128, "cuda": 4096}  # tokens whose logits are held at once: on a processor they stay in a core's cache
+
+
+class Objective(nn.Module):
+    """What training makes small, computed in `dtype` where precision does not suffer."""
+
+    def __init__(self, model: Transformer, *, smoothing: float, dtype: torch.dtype = torch.float32) -> None:
+        super().__init__()
+        self.model, self.smoothing, self.dtype = model, smoothing, dtype
+
+    def forward(self, batch: Batch) -> Tensor:
+        with torch.autocast(self.model.device.type, self.dtype, enabled=self.dtype != torch.float32):
+            return batch_loss(self.model, batch, self.smoothing)
 
 
 def label_smoothed_cross_entropy(logits: Tensor, target: Tensor, smoothing: float) -> Tensor:
@@ -24,9 +36,11 @@ def label_smoothed_cross_entropy(logits: Tensor, target: Tensor, smoothing: floa
 
 def batch_loss(model: Transformer, batch: Batch, smoothing: float) -> Tensor:
     """The sum over a batch's target tokens; padding is left out before the vocabulary is looked at."""
-    target = torch.from_numpy(batch.target_out)
+    source, target_in, target = (
+        torch.from_numpy(side).to(model.device) for side in (batch.source, batch.target_in, batch.target_out)
+    )
     real = target != model.pad
-    x, _ = model.decode(torch.from_numpy(batch.target_in), model.start(torch.from_numpy(batch.source)))
+    x, _ = model.decode(target_in, model.start(source))
     return fused_loss(x[real], model.output.weight, target[real], smoothing)
 
 
@@ -35,19 +49,25 @@ def fused_loss(hidden: Tensor, weight: Tensor, target: Tensor, smoothing: float)
 
     The gradients are computed in the forward pass, while a chunk's probabilities are at hand.
     """
-    return _FusedLoss.apply(hidden, weight, target, smoothing, torch.is_grad_enabled())
+    device = hidden.device.type
+    dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
+    with torch.autocast(device, enabled=False):
+        return _FusedLoss.apply(hidden, weight, target, smoothing, dtype, torch.is_grad_enabled())
 
 
 class _FusedLoss(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, hidden: Tensor, weight: Tensor, target: Tensor, smoothing: float, learning: bool) -> Tensor:
-        vocab = len(weight)
+    def forward(
+        ctx: Any, hidden: Tensor, weight: Tensor, target: Tensor, smoothing: float, dtype: torch.dtype, learning: bool
+    ) -> Tensor:
+        """Matrix products are of `dtype`; all else is of the weights' own."""
+        vocab, rows, factor = len(weight), ROWS[weight.device.type], weight.to(dtype)
         mean_row = weight.sum(dim=0) / vocab  # hidden @ mean_row: the mean logit of each token
         grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight)
         loss = hidden.new_zeros(())
-        for start in range(0, len(hidden), ROWS):
-            x, y = hidden[start : start + ROWS], target[start : start + ROWS, None]
-            logits = x @ weight.t()
+        for start in range(0, len(hidden), rows):
+            x, y = hidden[start : start + rows], target[start : start + rows, None]
+            logits = (x.to(dtype) @ factor.t()).to(weight.dtype)
             top = logits.amax(dim=-1, keepdim=True)
             of_target = logits.gather(1, y) - top
             p = logits.sub_(top).exp_()
@@ -56,8 +76,11 @@ class _FusedLoss(torch.autograd.Function):
             loss += ((log_total - of_target) * (1 - smoothing) + smoothing * (log_total + top - (x @ mean_row)[:, None])).sum()
             if learning:
                 p.div_(total).scatter_add_(1, y, torch.full_like(total, smoothing - 1))
-                torch.mm(p, weight, out=grad_hidden[start : start + ROWS])
-                grad_weight.addmm_(p.t(), x)
+                grad_hidden[start : start + rows] = p.to(dtype) @ factor
+                if dtype == weight.dtype:
+                    grad_weight.addmm_(p.t(), x)
+                else:
+                    grad_weight += p.t().to(dtype) @ x.to(dtype)
         if learning:
             grad_hidden.sub_(mean_row, alpha=smoothing)
             grad_weight.sub_(hidden.sum(dim=0), alpha=smoothing / vocab)
@@ -65,6 +88,6 @@ class _FusedLoss(torch.autograd.Function):
         return loss
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None, None, None]:
         grad_hidden, grad_weight = ctx.saved_tensors
-        return grad_hidden * grads[0], grad_weight * grads[0], None, None, None
+        return grad_hidden * grads[0], grad_weight * grads[0], None, None, None, None

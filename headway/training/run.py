@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from headway.atomic import write_file
 from headway.bundle import Manifest, Provenance, Scope, read_bundle, write_bundle
 from headway.config import Architecture, ModelSettings, Settings, build_settings, merge, read_yaml
@@ -13,22 +11,24 @@ from headway.data.prepare import Prepared, prepare, why_rebuild
 from headway.errors import HeadwayError, RequestError
 from headway.evaluation.metrics import Scores, score
 from headway.models.presets import build_architecture
-from headway.models.transformer import build, count_parameters
-from headway.models.weights import average_weights, get_weights, set_weights
+from headway.models.transformer import build
+from headway.models.weights import average_weights, set_weights
 from headway.progress import Display
 from headway.reports.curves import draw_learning_curve
 from headway.training.choices import resolve, with_budget
 from headway.training.directory import (
-    best_so_far,
     changed_files,
     check_directory,
     locked,
     refuse_other_data,
     refuse_other_settings,
 )
-from headway.training.loop import Trainer
-from headway.training.state import State, list_checkpoints, load_weights
-from headway.training.validation import Validation, Validator
+from headway.training.group import Group, join_torchrun
+from headway.training.loop import Keep, Trainer, Weights
+from headway.training.machine import choose_precision, choose_processes, choose_threads
+from headway.training.state import State, list_checkpoints, load_weights, newest_whole
+from headway.training.team import Plan, build_validator, describe, follow, lead
+from headway.training.validation import Validation
 from headway.translator import load
 
 
@@ -65,43 +65,50 @@ def train(
 
 
 def run_training(settings: Settings, out: Path, display: Display, scope: Scope | None = None) -> TrainingResult:
-    """Train, or go on; `scope` is written into the model, for those who translate with it."""
+    """Train, or go on; `scope` is written into the model, for those who translate with it.
+
+    Of the processes that torchrun started, the first one comes back; the others end with their work.
+    """
     _check_request(settings)
-    if settings.training.threads:
-        torch.set_num_threads(settings.training.threads)
+    torchrun = join_torchrun()
+    if torchrun and not torchrun.first:
+        follow(torchrun)
+        raise SystemExit(0)
     check_directory(out)
     with locked(out):
-        checkpoints = list_checkpoints(out / "checkpoints")
-        if checkpoints:
+        checkpoint = newest_whole(out / "checkpoints", display.say)
+        if checkpoint:
             refuse_other_settings(settings, out)
             refuse_other_data(out, why_rebuild(settings, out / "data"))
         prepared = prepare(settings, out / "data", display.update)
         display.close()
         for line in [*([prepared.note] if prepared.note else []), *prepared.summary()]:
             display.say(line)
-        settings, architecture = _resolve(settings, prepared)
-        trainer = _build_trainer(settings, architecture, prepared, out, display, scope)
-        if checkpoints:
+        settings, architecture = resolve_run(settings, prepared, torchrun)
+        if checkpoint:
             refuse_other_settings(settings, out)  # now with what the corpus chose
             refuse_other_data(out, changed_files(prepared.fingerprints, out))
-            trainer.go_on_from(checkpoints[-1], best_so_far(out, settings.training.metric))
-            display.say(f"Going on from update {trainer.state.step:,}, as saved in {checkpoints[-1]}.")
-        if trainer.done():
-            more = "--patience" if trainer.out_of_patience() else "--max-steps"
-            display.say(f"This run is complete; to train longer, give it a larger {more}.")
-        trainer.write_settings()
-        try:
-            trainer.run()
-        finally:
-            display.close()
+        plan = Plan(settings, architecture, out, checkpoint)
+        with lead(plan, prepared, display, _bundle_writer(plan, prepared, scope), torchrun) as trainer:
+            display.say(describe(trainer))
+            if checkpoint:
+                display.say(f"Going on from update {trainer.state.step:,}, as saved in {checkpoint}.")
+            if trainer.done():
+                more = "--patience" if trainer.out_of_patience() else "--max-steps"
+                display.say(f"This run is complete; to train longer, give it a larger {more}.")
+            trainer.write_settings()
+            try:
+                trainer.run()
+            finally:
+                display.close()
         if trainer.out_of_patience():
             training = settings.training
             display.say(f"Stopped early: no better validation {training.metric} for {training.patience} validations.")
-        return _finish(trainer)
+        return _finish(trainer, architecture)
 
 
-def _resolve(settings: Settings, prepared: Prepared) -> tuple[Settings, Architecture]:
-    """The settings with every choice made that the corpus decides, and the model's shape."""
+def resolve_run(settings: Settings, prepared: Prepared, torchrun: Group | None = None) -> tuple[Settings, Architecture]:
+    """The settings with every choice made that the corpus and the machine decide, and the model's shape."""
     chosen = resolve(settings, pairs=prepared.pairs_per_epoch, target_tokens=prepared.target_tokens)
     source, target = prepared.tokenizers.source, prepared.tokenizers.target
     architecture = build_architecture(
@@ -110,7 +117,17 @@ def _resolve(settings: Settings, prepared: Prepared) -> tuple[Settings, Architec
     shape = {name: value for name, value in vars(architecture).items() if name in ModelSettings.model_fields}
     model = chosen.model.model_copy(update=shape)
     tokenizer = chosen.tokenizer.model_copy(update={"vocab_size": prepared.facts.vocab_asked})
-    return chosen.model_copy(update={"model": model, "tokenizer": tokenizer}), architecture
+    training = chosen.training
+    assert training.batch_tokens
+    processes = choose_processes(training.batch_tokens) if training.processes == "auto" else training.processes
+    processes = torchrun.size if torchrun else processes
+    machine = {
+        "processes": processes,
+        "threads": training.threads or choose_threads(processes),
+        "precision": training.precision or choose_precision(),
+    }
+    training = training.model_copy(update=machine)
+    return chosen.model_copy(update={"model": model, "tokenizer": tokenizer, "training": training}), architecture
 
 
 def _check_request(settings: Settings) -> None:
@@ -126,23 +143,10 @@ def _check_request(settings: Settings) -> None:
         build_architecture(settings.model, source_vocab=1, target_vocab=1, shared=settings.tokenizer.shared)
 
 
-def _build_trainer(
-    settings: Settings,
-    architecture: Architecture,
-    prepared: Prepared,
-    out: Path,
-    display: Display,
-    scope: Scope | None,
-) -> Trainer:
-    tokenizers = prepared.tokenizers
-    model = build(architecture, pad=tokenizers.source.pad, seed=settings.training.seed)
-    display.say(
-        f"Model {settings.model.preset}: {architecture.n_layers}+{architecture.n_decoder_layers} layers, "
-        f"d_model {architecture.d_model}, {architecture.n_heads} heads, {count_parameters(model):,} parameters; "
-        f"{settings.training.batch_tokens:,} target tokens an update, dropout {architecture.dropout:g}."
-    )
+def _bundle_writer(plan: Plan, prepared: Prepared, scope: Scope | None) -> Keep:
+    settings = plan.settings
     manifest = Manifest(
-        architecture=architecture,
+        architecture=plan.architecture,
         source_language=settings.data.source_language,
         target_language=settings.data.target_language,
         tokenizer=settings.tokenizer,
@@ -150,36 +154,30 @@ def _build_trainer(
         scope=scope,
     )
 
-    def keep(name: str, state: State, found: Validation | None) -> None:
+    def keep(name: str, state: State, found: Validation | None, weights: Weights) -> None:
         metrics = {f"valid_{key}": value for key, value in vars(found).items()} if found else {}
         chosen = with_budget(settings, state.budget).model_dump(by_alias=True)
         provenance = Provenance(step=state.step, settings=chosen, data=prepared.fingerprints, metrics=metrics)
-        write_bundle(out / name, manifest.model_copy(update={"provenance": provenance}), get_weights(model), tokenizers)
+        write_bundle(plan.out / name, manifest.model_copy(update={"provenance": provenance}), weights, prepared.tokenizers)
 
-    return Trainer(
-        settings=settings,
-        prepared=prepared,
-        model=model,
-        validator=Validator(prepared.valid, tokenizers, settings.training, settings.decoding.max_extra),
-        directory=out,
-        display=display,
-        keep=keep,
-    )
+    return keep
 
 
-def _finish(trainer: Trainer) -> TrainingResult:
+def _finish(trainer: Trainer, architecture: Architecture) -> TrainingResult:
     """Average, choose the best by validation, and only then look at the test part."""
     out, display, settings = trainer.directory, trainer.display, trainer.settings
     checkpoints = list_checkpoints(out / "checkpoints")[-settings.training.average :]
     if len(checkpoints) > 1:
-        set_weights(trainer.model, average_weights([load_weights(path) for path in checkpoints]))
-        found = trainer.validator.validate(trainer.model)
+        weights = average_weights([load_weights(path) for path in checkpoints])
+        model = build(architecture, pad=trainer.prepared.tokenizers.source.pad)
+        set_weights(model, weights)
+        found = build_validator(settings, trainer.prepared, Group()).validate(model)
         value = found.value(settings.training.metric)
         better = trainer.state.best is None or value > trainer.state.best
         told = f"validation BLEU {found.bleu:.1f}, chrF {found.chrf:.1f}{', best so far' if better else ''}"
         display.say(f"Average of the last {len(checkpoints)} checkpoints: {told}")
         if better:
-            trainer.keep("best", trainer.state, found)
+            trainer.keep("best", trainer.state, found, weights)
     scores, tested = _test(trainer.prepared.test, out, display)
     try:
         draw_learning_curve(out / "metrics.jsonl", out / "curves.png")

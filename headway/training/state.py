@@ -1,23 +1,26 @@
 """What a run needs to go on exactly: weights, the optimiser's memory, and where it stood.
 
-Nothing random is kept: dropout, order and subword sampling are drawn from (seed, step) and (seed, epoch).
+Nothing random is kept: dropout, order and subword sampling are drawn from (seed, step, process) and (seed, epoch).
 """
 
+import hashlib
 import json
 import re
 import shutil
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
-from torch import Tensor, nn
+from torch import Tensor
 
 from headway.atomic import new_directory
 from headway.errors import TrainingError
-from headway.models.weights import get_weights, set_weights
 from headway.training.choices import Budget
+
+WEIGHTS, MOMENTS, STATE = "weights.safetensors", "optimizer.safetensors", "state.json"
 
 
 @dataclass
@@ -33,18 +36,33 @@ class State:
     budget: Budget | None = None
     best: float | None = None  # the named metric, larger is better
     stale: int = 0  # validations since the best
+    loss: float = 0.0  # sum over the target tokens since the last report
+    loss_tokens: int = 0
+    lowest: float | None = None  # mean loss of a report
+    setbacks: int = 0  # times that the loss exploded; each halved the rate
+    splits: int = 1  # passes that each pass is cut into, since memory ran out
 
 
-def save_checkpoint(directory: Path, state: State, model: nn.Module, optimizer: torch.optim.Adam, keep: int) -> Path:
+class Checkpoint(NamedTuple):
+    state: State
+    weights: dict[str, Tensor]
+    moments: dict[str, Tensor]
+
+
+def save_checkpoint(
+    directory: Path, state: State, weights: Mapping[str, Tensor], moments: Mapping[str, Tensor], keep: int
+) -> Path:
     """Write checkpoints/step-N whole, then prune: the newest `keep` of the regular ones stay, and this one.
 
     One that an interruption made goes with the next, so that a run that was interrupted averages the same checkpoints.
     """
     path = directory / f"step-{state.step:08d}"
+    contents = {WEIGHTS: save(dict(weights)), MOMENTS: save(dict(moments))}
+    sums = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
     with new_directory(path) as new:
-        (new / "weights.safetensors").write_bytes(save(get_weights(model)))
-        (new / "optimizer.safetensors").write_bytes(save(_moments(model, optimizer)))
-        (new / "state.json").write_text(json.dumps(asdict(state), indent=2) + "\n")
+        for name, content in contents.items():
+            (new / name).write_bytes(content)
+        (new / STATE).write_text(json.dumps({**asdict(state), "sha256": sums}, indent=2) + "\n")
     every = state.budget.checkpoint_every if state.budget else 1
     regular = [old for old in list_checkpoints(directory) if int(old.name[5:]) % every == 0]
     for old in set(list_checkpoints(directory)) - set(regular[-keep:]) - {path}:
@@ -53,49 +71,46 @@ def save_checkpoint(directory: Path, state: State, model: nn.Module, optimizer: 
 
 
 def list_checkpoints(directory: Path) -> list[Path]:
-    """Whole checkpoints, oldest first."""
+    """Oldest first. All are whole, unless something else than Headway wrote to them."""
     return sorted(path for path in directory.glob("step-*") if re.fullmatch(r"step-\d+", path.name))
 
 
-def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Adam) -> State:
+def newest_whole(directory: Path, say: Callable[[str], None]) -> Path | None:
+    """The checkpoint to go on from; damaged ones that are newer are named and left alone."""
+    damaged = ""
+    for path in reversed(list_checkpoints(directory)):
+        try:
+            read_checkpoint(path)
+        except TrainingError as error:
+            damaged = error.problem
+            say(damaged)
+        else:
+            return path
+    if damaged:
+        raise TrainingError(f"{damaged} There is no whole one.", "Delete the run's directory, and start it anew.")
+    return None
+
+
+def read_checkpoint(path: Path) -> Checkpoint:
     try:
-        content = json.loads((path / "state.json").read_text())
+        content = json.loads((path / STATE).read_text())
+        for name, wanted in content.pop("sha256").items():
+            with (path / name).open("rb") as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != wanted:
+                    raise ValueError(f"{name} is not what was written")
         budget = content.pop("budget")
         state = State(**content, budget=Budget(**budget) if budget else None)
-        set_weights(model, load_weights(path))
-        _set_moments(model, optimizer, load_file(path / "optimizer.safetensors"), state.step)
-    except (OSError, ValueError, TypeError, KeyError, SafetensorError) as error:
+        return Checkpoint(state, load_file(path / WEIGHTS), load_file(path / MOMENTS))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, SafetensorError) as error:
         raise _damaged(path, error) from None
-    return state
 
 
 def load_weights(checkpoint: Path) -> dict[str, Tensor]:
     try:
-        return load_file(checkpoint / "weights.safetensors")
+        return load_file(checkpoint / WEIGHTS)
     except (OSError, SafetensorError) as error:
         raise _damaged(checkpoint, error) from None
 
 
 def _damaged(checkpoint: Path, error: Exception) -> TrainingError:
-    problem = f"The checkpoint {checkpoint} is damaged: {error}."
-    return TrainingError(problem, "Delete it, and run the same command again: it goes on from the one before.")
-
-
-def _moments(model: nn.Module, optimizer: torch.optim.Adam) -> dict[str, Tensor]:
-    """Adam's two running means of each parameter, by the parameter's name."""
-    return {
-        f"{moment}/{name}": optimizer.state[parameter][moment]
-        for name, parameter in model.named_parameters()
-        for moment in ("exp_avg", "exp_avg_sq")
-        if parameter in optimizer.state
-    }
-
-
-def _set_moments(model: nn.Module, optimizer: torch.optim.Adam, moments: dict[str, Tensor], step: int) -> None:
-    for name, parameter in model.named_parameters():
-        if f"exp_avg/{name}" in moments:
-            optimizer.state[parameter] = {
-                "step": torch.tensor(float(step)),
-                "exp_avg": moments[f"exp_avg/{name}"],
-                "exp_avg_sq": moments[f"exp_avg_sq/{name}"],
-            }
+    return TrainingError(f"The checkpoint {checkpoint} is damaged: {error}.", "Delete it, and run the same command again.")

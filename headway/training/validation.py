@@ -3,6 +3,7 @@
 import math
 import time
 from dataclasses import dataclass
+from itertools import islice
 
 import torch
 
@@ -13,6 +14,7 @@ from headway.evaluation.metrics import bleu, chrf
 from headway.models.transformer import Transformer
 from headway.text.tokenizer import Tokenizers
 from headway.training.choices import PASS_TOKENS
+from headway.training.group import Group
 from headway.training.loss import batch_loss
 from headway.translator import batches_by_length
 
@@ -33,12 +35,17 @@ class Validation:
 
 
 class Validator:
-    """The validation part, tokenised and batched once."""
+    """The validation part, tokenised and batched once; the processes of a group share the work, and all know the outcome."""
 
     def __init__(
-        self, pairs: list[tuple[str, str]], tokenizers: Tokenizers, settings: TrainingSettings, max_extra: int
+        self,
+        pairs: list[tuple[str, str]],
+        tokenizers: Tokenizers,
+        settings: TrainingSettings,
+        max_extra: int,
+        group: Group,
     ) -> None:
-        self._tokenizers, self._max_extra = tokenizers, max_extra
+        self._tokenizers, self._max_extra, self._group = tokenizers, max_extra, group
         self._sources = tokenizers.source.encode([source for source, _ in pairs])
         self._targets = tokenizers.target.encode([target for _, target in pairs])
         self._references = [target for _, target in pairs[: settings.valid_sentences]]
@@ -72,18 +79,23 @@ class Validator:
     def loss(self, model: Transformer) -> float:
         model.eval()
         total, tokens = 0.0, 0
-        for batch in self._batches:
+        for batch in self._batches[self._group.rank :: self._group.size]:
             total += float(batch_loss(model, batch, smoothing=0.0))
             tokens += batch.target_tokens
-        return total / tokens
+        total, all_tokens = self._group.sum(total, tokens)
+        return total / all_tokens
 
     def translate(self, model: Transformer, limits: list[int]) -> list[str]:
         """Greedy translations of the first sentences."""
         engine = TorchEngine(model, self._tokenizers.target)
-        found: list[list[int]] = [[]] * len(self._references)
-        for rows in batches_by_length([len(source) for source in self._sources[: len(found)]], PASS_TOKENS):
+        group, some = self._group, len(self._references)
+        batches = batches_by_length([len(source) for source in self._sources[:some]], PASS_TOKENS // group.size)
+        told: list[int] = []  # of each sentence its row, its length, its tokens
+        for rows in list(batches)[group.rank :: group.size]:
             sources = [self._sources[row] for row in rows]
             best = engine.translate(sources, beam=1, length_penalty=0.0, limits=[limits[row] for row in rows])
             for row, hypotheses in zip(rows, best, strict=True):
-                found[row] = hypotheses[0].tokens
-        return self._tokenizers.target.decode(found)
+                told += [row, len(hypotheses[0].tokens), *hypotheses[0].tokens]
+        heard = iter(group.gather(told))
+        found = {row: list(islice(heard, next(heard))) for row in heard}
+        return self._tokenizers.target.decode([found[row] for row in range(some)])

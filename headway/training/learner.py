@@ -1,0 +1,80 @@
+"""A model that learns: its loss, its gradient, Adam. How processes share the work is a matter of `Replicas` and `Shards`."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from headway.data.batching import Batch
+from headway.models.transformer import Transformer
+from headway.models.weights import get_weights, set_weights
+from headway.training.loss import Objective
+from headway.training.optimizer import build_adam
+
+MOMENTS = ("exp_avg", "exp_avg_sq")  # Adam's two running means of each parameter
+
+
+class Learner(ABC):
+    """The part of a model that this process holds, and what it does with the others to learn."""
+
+    def __init__(self, objective: Objective) -> None:
+        self.model: Transformer = objective.model
+        self._objective = objective
+        self._optimizer = build_adam(self.model.parameters())
+
+    def loss(self, batch: Batch) -> Tensor:
+        """The sum over the batch's target tokens."""
+        return self._objective(batch)
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Before the first pass of an update: no gradient."""
+
+    @abstractmethod
+    def begin_last_pass(self) -> None:
+        """Before the last pass: from here on a gradient that arrives is complete."""
+
+    @abstractmethod
+    def finish(self, clip: float) -> float:
+        """After the last pass: the gradient of all processes, clipped, is in the parameters. Returns its norm before."""
+
+    def step(self, rate: float) -> None:
+        for group in self._optimizer.param_groups:
+            group["lr"] = rate
+        self._optimizer.step()
+
+    def whole_model(self, weights: Mapping[str, Tensor]) -> Transformer:
+        """A model that can be used without the other processes; `weights` are those that `weights()` gave."""
+        return self.model
+
+    def weights(self) -> dict[str, Tensor]:
+        """All of the model's, whole. With shards, every process must ask."""
+        return {name: self._whole(weight) for name, weight in get_weights(self.model).items()}
+
+    def moments(self) -> dict[str, Tensor]:
+        """Adam's memory, by parameter: nothing before the first step."""
+        return {
+            f"{moment}/{name}": self._whole(self._optimizer.state[parameter][moment])
+            for name, parameter in self.model.named_parameters()
+            for moment in MOMENTS
+            if parameter in self._optimizer.state
+        }
+
+    @torch.no_grad()
+    def restore(self, weights: Mapping[str, Tensor], moments: Mapping[str, Tensor], step: int) -> None:
+        """Stand where a model stood after `step` updates."""
+        own = dict(self.model.named_parameters())
+        set_weights(self.model, {name: self._own(weight, own.get(name, weight)) for name, weight in weights.items()})
+        self._optimizer.state.clear()
+        for name, parameter in own.items():
+            if moments:
+                found = {moment: self._own(moments[f"{moment}/{name}"], parameter).clone() for moment in MOMENTS}
+                self._optimizer.state[parameter] = {"step": torch.tensor(float(step)), **found}
+
+    def _whole(self, tensor: Tensor) -> Tensor:
+        return tensor
+
+    def _own(self, whole: Tensor, parameter: Tensor) -> Tensor:
+        """This process's part of a tensor that belongs to a parameter."""
+        return whole.to(parameter.device)

@@ -1,0 +1,59 @@
+"""FSDP2, for models that do not fit: each process holds a share of every matrix, of its gradient and of Adam's memory.
+
+A layer's matrices are gathered while it computes, and given back after.
+"""
+
+import math
+import warnings
+from collections.abc import Mapping
+
+from torch import Tensor, nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
+from torch.distributed.tensor import DTensor, distribute_tensor
+
+from headway.models.transformer import Transformer
+from headway.models.weights import set_weights
+from headway.training.group import Group
+from headway.training.learner import Learner
+from headway.training.loss import Objective
+
+warnings.filterwarnings("ignore", message="FSDP2-wrapped module .* returned a view")  # nobody writes into a cache
+
+
+class Shards(Learner):
+    def __init__(self, objective: Objective, group: Group) -> None:
+        mesh = init_device_mesh(group.device.type, (group.size,))
+        encoder, decoder = objective.model.encoder.layers, objective.model.decoder.layers
+        for part in (*encoder, *decoder, objective):
+            fully_shard(part, mesh=mesh)
+        for layer in decoder:
+            register_fsdp_forward_method(layer, "start")
+        super().__init__(objective)
+        self._size = group.size
+
+    def begin(self) -> None:
+        self._optimizer.zero_grad()
+
+    def begin_last_pass(self) -> None:
+        """Every pass is summed when it ends, so that no process ever holds a whole gradient."""
+
+    def finish(self, clip: float) -> float:
+        for parameter in self.model.parameters():
+            assert parameter.grad is not None
+            parameter.grad.mul_(self._size)  # FSDP takes the mean over the processes
+        return float(self._whole(nn.utils.clip_grad_norm_(self.model.parameters(), clip or math.inf)))
+
+    def whole_model(self, weights: Mapping[str, Tensor]) -> Transformer:
+        model = Transformer(self.model.architecture, pad=self.model.pad)
+        set_weights(model, weights)
+        return model.to(self.model.device)
+
+    def _whole(self, tensor: Tensor) -> Tensor:
+        return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+
+    def _own(self, whole: Tensor, parameter: Tensor) -> Tensor:
+        whole = super()._own(whole, parameter)
+        if not isinstance(parameter, DTensor):
+            return whole
+        return distribute_tensor(whole, parameter.device_mesh, parameter.placements)

@@ -1,0 +1,136 @@
+"""A trainer in each process of a group: the first one plans, tells the others, and all build and run the same.
+
+`lead` is for the first process, `follow` for every other.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headway.config import Architecture, Settings, build_settings
+from headway.data.prepare import Prepared, load_prepared
+from headway.models.transformer import build, count_parameters
+from headway.progress import Display
+from headway.training.directory import best_so_far
+from headway.training.group import Group
+from headway.training.learner import Learner
+from headway.training.loop import Keep, Trainer, Weights
+from headway.training.loss import Objective
+from headway.training.machine import DTYPES, threads
+from headway.training.recompute import recompute_layers
+from headway.training.replicas import Replicas
+from headway.training.state import State
+from headway.training.validation import Validation, Validator
+from headway.training.workers import start_group
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What all processes must know. With `rehearsal`, so many seconds of updates are made, and nothing is kept."""
+
+    settings: Settings  # resolved
+    architecture: Architecture
+    out: Path  # the run's directory, with its data
+    checkpoint: Path | None = None  # where to go on from
+    rehearsal: float | None = None
+
+    def to_json(self) -> str:
+        sections = {"settings": self.settings, "architecture": self.architecture}
+        content: dict[str, Any] = {name: section.model_dump(by_alias=True) for name, section in sections.items()}
+        checkpoint = self.checkpoint and str(self.checkpoint)
+        return json.dumps(content | {"out": str(self.out), "checkpoint": checkpoint, "rehearsal": self.rehearsal})
+
+    @classmethod
+    def from_json(cls, text: str) -> "Plan":
+        content = json.loads(text)
+        return cls(
+            settings=build_settings(content["settings"]),
+            architecture=Architecture(**content["architecture"]),
+            out=Path(content["out"]),
+            checkpoint=content["checkpoint"] and Path(content["checkpoint"]),
+            rehearsal=content["rehearsal"],
+        )
+
+
+@contextmanager
+def lead(plan: Plan, prepared: Prepared, display: Display, keep: Keep, torchrun: Group | None = None) -> Iterator[Trainer]:
+    """The first process's trainer, in a group of those that torchrun started or of as many as the settings say."""
+    with threads(plan.settings.training.threads), _group(torchrun, plan.settings) as group:
+        group.tell(plan.to_json())
+        yield _build_trainer(plan, prepared, display, group, keep)
+
+
+def follow(group: Group) -> None:
+    """What every process but the first does: hear what is to be done, and do it in step with the others."""
+    plan = Plan.from_json(group.tell(""))
+    prepared = load_prepared(plan.out / "data", plan.settings)
+    with threads(plan.settings.training.threads), Path(os.devnull).open("w") as nowhere, Display(nowhere) as display:
+        trainer = _build_trainer(plan, prepared, display, group, _keep_nothing)
+        if plan.rehearsal:
+            trainer.rehearse(plan.rehearsal)
+        else:
+            trainer.run()
+    group.leave()
+
+
+def build_validator(settings: Settings, prepared: Prepared, group: Group) -> Validator:
+    return Validator(prepared.valid, prepared.tokenizers, settings.training, settings.decoding.max_extra, group)
+
+
+def describe(trainer: Trainer) -> str:
+    training, model, group = trainer.settings.training, trainer.learner.model, trainer.group
+    a = model.architecture
+    where = f"{group.size} GPUs" if group.device.type == "cuda" else f"{group.size} x {training.threads} cores"
+    return (
+        f"Model {trainer.settings.model.preset}: {a.n_layers}+{a.n_decoder_layers} layers, d_model {a.d_model}, "
+        f"{a.n_heads} heads, {count_parameters(model):,} parameters; {training.batch_tokens:,} target tokens an update, "
+        f"dropout {a.dropout:g}; {where}, {training.precision}."
+    )
+
+
+@contextmanager
+def _group(torchrun: Group | None, settings: Settings) -> Iterator[Group]:
+    if torchrun:
+        yield torchrun
+        torchrun.leave()
+    else:
+        assert isinstance(settings.training.processes, int)
+        with start_group(settings.training.processes) as group:
+            yield group
+
+
+def _build_trainer(plan: Plan, prepared: Prepared, display: Display, group: Group, keep: Keep) -> Trainer:
+    training = plan.settings.training
+    model = build(plan.architecture, pad=prepared.tokenizers.source.pad, seed=training.seed).to(group.device)
+    if training.recompute:
+        recompute_layers(model)
+    objective = Objective(model, smoothing=training.label_smoothing, dtype=DTYPES[training.precision or "fp32"])
+    trainer = Trainer(
+        settings=plan.settings,
+        prepared=prepared,
+        learner=_build_learner(objective, group, training.shard),
+        group=group,
+        validator=build_validator(plan.settings, prepared, group),
+        directory=plan.out,
+        display=display,
+        keep=keep,
+    )
+    if plan.checkpoint:
+        trainer.go_on_from(plan.checkpoint, best_so_far(plan.out, training.metric))
+    return trainer
+
+
+def _build_learner(objective: Objective, group: Group, shard: bool) -> Learner:
+    if group.size == 1 or not shard:
+        return Replicas(objective, group)
+    from headway.training.shards import Shards  # FSDP takes a second to import
+
+    return Shards(objective, group)
+
+
+def _keep_nothing(name: str, state: State, found: Validation | None, weights: Weights) -> None:
+    """The first process writes."""

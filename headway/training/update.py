@@ -1,0 +1,93 @@
+"""The gradient of one update: of the mean loss over all its target tokens, computed by all processes together.
+
+An update is a set of pairs, the same whatever the number of processes and passes that it is computed in.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from headway.config import TrainingSettings
+from headway.data.batching import Batch, Indices, collate
+from headway.data.sharing import divide
+from headway.data.store import Store
+from headway.text.tokenizer import Tokenizer
+from headway.training.group import Group
+from headway.training.learner import Learner
+
+PASS_TOKENS = {"cpu": 1024, "cuda": 16384}  # target tokens that a process should have at once, if the update has as many
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """What the passes of an update came to. `loss` is a sum over its target tokens; `stopping`: a process was asked to stop."""
+
+    loss: float
+    tokens: int
+    norm: float
+    out_of_memory: bool
+    stopping: bool
+
+
+def compute_gradient(
+    learner: Learner,
+    group: Group,
+    training: TrainingSettings,
+    store: Store,
+    target: Tokenizer,
+    passes: Sequence[Indices],
+    *,
+    step: int,
+    splits: int,
+    stopping: bool,
+) -> Gradient:
+    """Leave the gradient of an update in the learner's parameters. For want of memory, each pass may be cut into `splits`."""
+
+    def length(pairs: Indices) -> np.ndarray:
+        return store.source_lengths[pairs] + store.target_lengths[pairs]
+
+    torch.manual_seed(_seed(training.seed, step, group.rank))  # so dropout depends on the step and on whose share it is
+    parts = divide(passes, group.size * splits * _passes(training, group), length)[group.rank :: group.size]
+    tokens = sum(int(store.target_lengths[pairs].sum()) + len(pairs) for pairs in passes)
+    learner.model.train()
+    learner.begin()
+    total, out_of_memory = 0.0, False
+    try:
+        for number, pairs in enumerate(parts, 1):
+            if number == len(parts):
+                learner.begin_last_pass()
+            # Whoever has nothing to do takes part with a weight of zero: the others count on every process's presence.
+            loss = learner.loss(_collate(store, target, pairs if len(pairs) else passes[0][:1])) * bool(len(pairs))
+            (loss / tokens).backward()
+            total += float(loss.detach())
+    except (MemoryError, RuntimeError) as error:
+        if not _is_out_of_memory(error):
+            raise
+        out_of_memory = True
+    norm = learner.finish(training.clip)
+    total, failed, asked = group.sum(total, out_of_memory, stopping)
+    return Gradient(total, tokens, norm, failed > 0, asked > 0)
+
+
+def _passes(training: TrainingSettings, group: Group) -> int:
+    """Of each process: as many as an update has, unless they would be too small to be worth it."""
+    assert training.batch_tokens and training.accumulate
+    return max(1, min(training.accumulate, training.batch_tokens // (group.size * PASS_TOKENS[group.device.type])))
+
+
+def _collate(store: Store, target: Tokenizer, pairs: Indices) -> Batch:
+    sources, targets = [store.source(i) for i in pairs], [store.target(i) for i in pairs]
+    return collate(sources, targets, pad=target.pad, bos=target.bos, eos=target.eos)
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """A GPU says so by its class, a processor's allocator in words."""
+    in_words = any(words in str(error) for words in ("allocate memory", "not enough memory"))
+    return in_words or isinstance(error, MemoryError | torch.OutOfMemoryError)
+
+
+def _seed(*parts: int) -> int:
+    """A seed that depends on all parts and looks like no neighbour's."""
+    return int(np.random.SeedSequence(parts).generate_state(1, np.uint64)[0] >> np.uint64(1))

@@ -1,0 +1,131 @@
+"""The other processes of this machine: started, told whom to join, watched, and ended with this one.
+
+`headway train` is the first process of the group; each worker is a Python of its own that runs `main` here. A worker holds
+nothing that the first process has not got too, so it may be ended at any moment.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from torch.distributed import TCPStore  # type: ignore[attr-defined]
+
+from headway.errors import HeadwayError, TrainingError
+from headway.training.group import LOCAL, Group, join
+
+_ROOT = Path(__file__).parents[2]  # so that a worker runs this Headway, wherever it is started
+_GRACE, _POLL = 3.0, 0.02  # seconds between a worker's end and the news of it; between two looks
+
+
+@contextmanager
+def start_group(size: int) -> Iterator[Group]:
+    """This process and `size - 1` workers. If one of them ends before it is told to, so does the block, with its error."""
+    if size == 1:
+        yield Group()
+        return
+    store = TCPStore(LOCAL, 0, size, is_master=True, wait_for_workers=False)
+    workers = [_Worker(rank, size, store.port) for rank in range(1, size)]
+    group = None
+    try:
+        while not store.check([worker.arrival for worker in workers]):
+            _raise_failure(workers)
+            time.sleep(_POLL)
+        group = join(store, 0, size)
+        yield group
+    except RuntimeError:  # perhaps somebody hung up
+        end = time.monotonic() + _GRACE
+        while time.monotonic() < end:
+            _raise_failure(workers)
+            time.sleep(_POLL)
+        raise
+    finally:
+        for worker in workers:
+            worker.end()
+        if group:
+            group.leave()
+
+
+class _Worker:
+    def __init__(self, rank: int, size: int, port: int) -> None:
+        self.rank, self.arrival = rank, _arrival(rank)
+        self._said: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `end`)
+        path = os.pathsep.join([str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "headway.training.workers", str(rank), str(size), str(port)],
+            env={**os.environ, "PYTHONPATH": path},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=self._said,
+        )
+
+    def end(self) -> None:
+        """By closing its standard input, which is also what happens if this process is killed."""
+        assert self.process.stdin
+        self.process.stdin.close()
+        try:
+            self.process.wait(_GRACE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self._said.close()
+
+    def failure(self) -> str:
+        """Why it ended, in its own words; nothing if it runs."""
+        code = self.process.poll()
+        if code is None:
+            return ""
+        self._said.seek(0)
+        said = self._said.read().decode(errors="replace").strip()
+        if code < 0:
+            return f"it was ended by {signal.Signals(-code).name}" + (" (out of memory?)" if code == -signal.SIGKILL else "")
+        return said or f"it ended with code {code}"
+
+
+def _arrival(rank: int) -> str:
+    """What a worker leaves at the store when it is there."""
+    return f"process {rank} is here"
+
+
+def _raise_failure(workers: list[_Worker]) -> None:
+    for worker in workers:
+        if why := worker.failure():
+            raise TrainingError(
+                f"Process {worker.rank + 1} of {len(workers) + 1} stopped: {why}",
+                "What was saved before is whole: the same command goes on from there; --processes 1 does without others.",
+            )
+
+
+def main() -> None:
+    """A worker: `python -m headway.training.workers RANK SIZE PORT`, with a standard input that ends when its parent does."""
+    rank, size, port = map(int, sys.argv[1:])
+    for number in (signal.SIGINT, signal.SIGTERM):  # meant for the first process, which tells the others
+        signal.signal(number, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+    from headway.training.team import follow
+
+    store = TCPStore(LOCAL, port, size, is_master=False)
+    store.set(_arrival(rank), "")
+    try:
+        follow(join(store, rank, size))
+    except HeadwayError as error:
+        sys.exit(str(error))
+    except Exception as error:
+        sys.exit(f"{type(error).__name__}: {error}")
+
+
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

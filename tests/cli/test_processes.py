@@ -1,0 +1,167 @@
+"""Several processes, one run: killed and started again, watched, ended together; the same update whoever computes it."""
+
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import train_command
+from kills import children, digest, kill_at_random, newest_step, run_to_the_end, start, wait_until_gone
+from safetensors.numpy import load_file
+
+NO_NOISE = ("--max-steps", 3, "--valid-every", 3, "--dropout", 0, "--metric", "loss")
+
+
+def moments(run: Path) -> dict[str, np.ndarray]:
+    return load_file(run / "checkpoints" / "step-00000003" / "optimizer.safetensors")
+
+
+def reports(run: Path) -> list[dict]:
+    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3])
+def test_killed_anywhere_and_started_again_it_ends_with_the_same_bits(tmp_path: Path, corpus: Path, processes: int):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    run_to_the_end(corpus, whole, "--processes", processes)
+    moments = random.Random(processes)
+    kills = [kill_at_random(corpus, broken, moments, "--processes", processes) for _ in range(3)]
+    assert max(begun for begun, _ in kills) > 0  # some of them had gone on
+    begun = newest_step(broken)
+    assert f"Going on from update {begun:,}" in run_to_the_end(corpus, broken, "--processes", processes)
+    assert digest(broken) == digest(whole)
+    assert (broken / "test.txt").read_text() == (whole / "test.txt").read_text()
+    assert [(report["step"], report["loss"]) for report in reports(broken)] == [
+        (report["step"], report["loss"]) for report in reports(whole)
+    ]
+
+
+def test_the_number_of_processes_changes_no_update(tmp_path: Path, corpus: Path, headway):
+    found = []
+    for processes in (1, 2, 3):
+        out = tmp_path / str(processes)
+        assert headway(*train_command(corpus, out, *NO_NOISE, "--accumulate", 2, "--processes", processes)).code == 0
+        found.append((moments(out), reports(out)[-1]))
+    for other, report in found[1:]:
+        assert report["tokens"] == found[0][1]["tokens"]
+        assert report["valid_loss"] == pytest.approx(found[0][1]["valid_loss"], abs=2e-4)
+        for name, moment in found[0][0].items():
+            np.testing.assert_allclose(other[name], moment, rtol=2e-3, atol=1e-5)
+
+
+def test_a_model_in_shards_learns_the_same(tmp_path: Path, corpus: Path, headway):
+    """FSDP2 against replicas: equal losses, equal moments; and either goes on with the other's checkpoint."""
+    for name, more in (("replicas", ()), ("shards", ("--shard",))):
+        result = headway(*train_command(corpus, tmp_path / name, *NO_NOISE, "--processes", 2, *more))
+        assert result.code == 0, result.err
+    one, other = (reports(tmp_path / name)[-1] for name in ("replicas", "shards"))
+    assert one["loss"] == pytest.approx(other["loss"], abs=1e-4)
+    assert one["valid_loss"] == pytest.approx(other["valid_loss"], abs=2e-4)
+    for name, moment in moments(tmp_path / "replicas").items():
+        np.testing.assert_allclose(moments(tmp_path / "shards")[name], moment, rtol=2e-3, atol=1e-5)
+    for name, more in (("replicas", ("--shard",)), ("shards", ())):
+        result = headway(*train_command(corpus, tmp_path / name, *NO_NOISE, "--max-steps", 6, "--processes", 2, *more))
+        assert result.code == 0 and "Going on from update 3" in result.err, result.err
+    assert reports(tmp_path / "replicas")[-1]["loss"] == pytest.approx(reports(tmp_path / "shards")[-1]["loss"], abs=1e-4)
+
+
+def torchrun(*arguments: object) -> subprocess.CompletedProcess:
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
+    return subprocess.run([*launcher, *map(str, arguments)], capture_output=True, text=True, env=environment)
+
+
+def test_torchrun_just_works(tmp_path: Path, corpus: Path, headway):
+    result = torchrun("-m", "headway", *train_command(corpus, tmp_path / "torchrun"))
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.count("vocabulary: ") == 1  # only one of them speaks
+    assert headway(*train_command(corpus, tmp_path / "own"), "--processes", 2).code == 0
+    assert digest(tmp_path / "torchrun") == digest(tmp_path / "own")
+
+
+def test_a_worker_that_dies_ends_the_run_with_its_error_and_the_state_is_kept(tmp_path: Path, corpus: Path):
+    out = tmp_path / "run"
+    process = start(corpus, out, "--processes", 2, "--max-steps", 100_000)
+    while newest_step(out) < 5 and process.poll() is None:
+        time.sleep(0.01)
+    (worker,) = children(process.pid)
+    os.kill(worker, signal.SIGKILL)
+    killed = time.monotonic()
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 1, said
+    assert time.monotonic() - killed < 20
+    assert "Process 2 of 2 stopped: it was ended by SIGKILL" in said and "Traceback" not in said
+    begun = newest_step(out)
+    assert f"Going on from update {begun:,}" in run_to_the_end(corpus, out, "--processes", 2, "--max-steps", begun + 1)
+
+
+def test_workers_are_interrupted_with_the_first_process(tmp_path: Path, corpus: Path):
+    """Ctrl-C reaches every process of a terminal."""
+    out = tmp_path / "run"
+    process = start(corpus, out, "--processes", 2, "--max-steps", 100_000)
+    while newest_step(out) < 5 and process.poll() is None:
+        time.sleep(0.01)
+    workers = children(process.pid)
+    for pid in (*workers, process.pid):
+        os.kill(pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "everything is saved" in said and "Traceback" not in said
+    wait_until_gone(workers)
+
+
+OUT_OF_MEMORY = """
+import os, torch
+import headway.training.loss as loss
+from headway.cli import main
+
+compute = loss.batch_loss
+
+def hungry(model, batch, smoothing):
+    if os.environ["RANK"] == "1" and model.training and batch.source.size > 100:
+        raise torch.OutOfMemoryError("not enough memory")
+    return compute(model, batch, smoothing)
+
+loss.batch_loss = hungry
+main()
+"""
+
+
+def test_memory_that_runs_out_in_one_process_splits_the_passes_of_all(tmp_path: Path, corpus: Path, headway):
+    (tmp_path / "hungry.py").write_text(OUT_OF_MEMORY)
+    result = torchrun(tmp_path / "hungry.py", *train_command(corpus, tmp_path / "hungry", *NO_NOISE))
+    assert result.returncode == 0, result.stderr
+    assert re.search(r"update +1  memory ran out: from here on each pass is computed in 2 parts", result.stderr)
+    assert headway(*train_command(corpus, tmp_path / "fed", *NO_NOISE, "--processes", 2)).code == 0
+    state = json.loads((tmp_path / "hungry" / "checkpoints" / "step-00000003" / "state.json").read_text())
+    assert state["splits"] > 1
+    for name, moment in moments(tmp_path / "fed").items():
+        np.testing.assert_allclose(moments(tmp_path / "hungry")[name], moment, rtol=2e-3, atol=1e-5)
+
+
+def test_a_damaged_checkpoint_is_named_and_the_newest_whole_one_taken(tmp_path: Path, corpus: Path, run: Path, headway):
+    out = tmp_path / "run"
+    shutil.copytree(run, out)
+    for number, name in ((20, "weights.safetensors"), (15, "optimizer.safetensors")):
+        path = out / "checkpoints" / f"step-{number:08d}" / name
+        content = bytearray(path.read_bytes())
+        content[-1] ^= 1
+        path.write_bytes(content)
+    result = headway(*train_command(corpus, out))
+    assert result.code == 0, result.err
+    for number in (20, 15):
+        assert f"step-{number:08d} is damaged" in result.err
+    assert "Going on from update 10" in result.err
+    assert digest(out) == digest(run)
+    for path in out.glob("checkpoints/*/state.json"):
+        path.write_text("{")
+    result = headway(*train_command(corpus, out))
+    assert result.code == 1 and "no whole one" in result.err and "Traceback" not in result.err
