@@ -1,0 +1,73 @@
+"""Gradient checkpointing against keeping everything, with dropout; and the learner's own clipping against torch's."""
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from headway.config import ModelSettings
+from headway.data.batching import Batch, collate
+from headway.models.presets import build_architecture
+from headway.models.transformer import build
+from headway.training.group import Group
+from headway.training.loss import Objective
+from headway.training.recompute import recompute_layers
+from headway.training.replicas import Replicas
+
+
+@pytest.fixture
+def batch() -> Batch:
+    random = np.random.default_rng(1)
+    sentences = [[random.integers(4, 50, random.integers(3, 9)).tolist() for _ in range(6)] for _ in range(2)]
+    return collate(*sentences, pad=0, bos=1, eos=2)
+
+
+def make_objective(*, recompute: bool = False) -> Objective:
+    settings = ModelSettings(preset="tiny", n_layers=2, d_model=16, d_ff=32, n_heads=2, dropout=0.3)
+    model = build(build_architecture(settings, source_vocab=50, target_vocab=50, shared=True))
+    if recompute:
+        recompute_layers(model)
+    return Objective(model, smoothing=0.1)
+
+
+def gradients(objective: Objective, batch: Batch) -> list[Tensor]:
+    torch.manual_seed(3)
+    objective.train()
+    objective(batch).backward()
+    return [parameter.grad for parameter in objective.parameters()]
+
+
+def test_computing_layers_again_changes_no_gradient(batch: Batch):
+    kept, again = gradients(make_objective(), batch), gradients(make_objective(recompute=True), batch)
+    assert all(torch.equal(one, other) for one, other in zip(kept, again, strict=True))
+
+
+def test_it_keeps_less(batch: Batch):
+    """Bytes that autograd holds between the forward and the backward pass."""
+
+    def held(objective: Objective) -> int:
+        tensors: dict[int, int] = {}
+
+        def keep(tensor: Tensor) -> Tensor:
+            tensors[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+            objective.train()(batch)
+        return sum(tensors.values())
+
+    assert held(make_objective(recompute=True)) < 0.7 * held(make_objective())
+
+
+@pytest.mark.parametrize("clip", [0.0, 0.5, 1e6])
+def test_clipping_is_torchs(batch: Batch, clip: float):
+    plain, own = make_objective(), make_objective()
+    expected = gradients(plain, batch)
+    norm = nn.utils.clip_grad_norm_(plain.parameters(), clip or torch.inf)
+    replicas = Replicas(own, Group())
+    replicas.begin()
+    replicas.begin_last_pass()
+    found = gradients(own, batch)
+    assert replicas.finish(clip) == pytest.approx(float(norm), rel=1e-5)
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-7)
