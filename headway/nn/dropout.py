@@ -17,8 +17,17 @@ class Dropout(nn.Module):
         self.dropped = round(p * 2**16)  # of the 65,536 values that 16 bits can have
 
     def forward(self, x: Tensor) -> Tensor:
-        if not self.training or self.dropped == 0:
-            return x
+        return x * self._mask(x) if self._drops() else x
+
+    def add(self, x: Tensor, y: Tensor) -> Tensor:
+        """x + Dropout(y), in one go over the memory."""
+        return torch.addcmul(x, y.to(x.dtype), self._mask(x)) if self._drops() else x + y
+
+    def _drops(self) -> bool:
+        return self.training and self.dropped > 0
+
+    def _mask(self, x: Tensor) -> Tensor:
         draws = torch.randint(-(2**63), 2**63 - 1, ((x.numel() + 3) // 4,), device=x.device)
-        keep = draws.view(torch.int16)[: x.numel()].view(x.shape) >= self.dropped - 2**15
-        return x * (keep.to(x.dtype) * (2**16 / (2**16 - self.dropped)))
+        keep = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+        torch.ge(draws.view(torch.int16)[: x.numel()].view(x.shape), self.dropped - 2**15, out=keep)  # no detour over bytes
+        return keep.mul_(2**16 / (2**16 - self.dropped))

@@ -28,7 +28,7 @@ class PostNorm(nn.Module):
         return x
 
     def after(self, x: Tensor, sublayer: Tensor) -> Tensor:
-        return self.norm(x + self.dropout(sublayer))
+        return self.norm(self.dropout.add(x, sublayer))
 
 
 class PreNorm(nn.Module):
@@ -43,7 +43,7 @@ class PreNorm(nn.Module):
         return self.norm(x)
 
     def after(self, x: Tensor, sublayer: Tensor) -> Tensor:
-        return x + self.dropout(sublayer)
+        return self.dropout.add(x, sublayer)
 
 
 class EncoderLayer(nn.Module):

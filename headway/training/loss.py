@@ -75,12 +75,12 @@ class _FusedLoss(torch.autograd.Function):
             log_total = total.log()
             loss += ((log_total - of_target) * (1 - smoothing) + smoothing * (log_total + top - (x @ mean_row)[:, None])).sum()
             if learning:
-                p.div_(total).scatter_add_(1, y, torch.full_like(total, smoothing - 1))
-                grad_hidden[start : start + rows] = p.to(dtype) @ factor
+                p.scatter_add_(1, y, (smoothing - 1) * total)  # p is `total` times too large: the narrow side is divided by it
+                grad_hidden[start : start + rows] = (p.to(dtype) @ factor).to(weight.dtype) / total
                 if dtype == weight.dtype:
-                    grad_weight.addmm_(p.t(), x)
+                    grad_weight.addmm_(p.t(), x / total)
                 else:
-                    grad_weight += p.t().to(dtype) @ x.to(dtype)
+                    grad_weight += p.t().to(dtype) @ (x / total).to(dtype)
         if learning:
             grad_hidden.sub_(mean_row, alpha=smoothing)
             grad_weight.sub_(hidden.sum(dim=0), alpha=smoothing / vocab)

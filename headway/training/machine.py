@@ -1,6 +1,8 @@
 """What this machine has and can do: cores, memory, its best matrix product; and how many processes make use of them."""
 
+import ctypes
 import os
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +12,7 @@ import torch
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 LEAST_TOKENS = 512  # target tokens of an update for each process: with fewer, they wait for each other (benchmarks/README.md)
 
 
@@ -36,6 +39,13 @@ def choose_precision() -> Literal["fp32", "bf16"]:
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
     wide, narrow = (min(_time_product(256, torch.device("cpu"), kind) for _ in range(3)) for kind in DTYPES.values())
     return "bf16" if narrow < 0.7 * wide else "fp32"
+
+
+def keep_memory() -> None:
+    """Have the C library keep what is freed: the next update takes it again, and the system need not clear its pages."""
+    if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "mallopt"):
+        library.mallopt(_M_MMAP_THRESHOLD, 2**30)
+        library.mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from headway.training.group import Group
 from headway.training.learner import Learner
 from headway.training.loop import Keep, Trainer, Weights
 from headway.training.loss import Objective
-from headway.training.machine import DTYPES, threads
+from headway.training.machine import DTYPES, keep_memory, threads
 from headway.training.recompute import recompute_layers
 from headway.training.replicas import Replicas
 from headway.training.state import State
@@ -104,6 +104,7 @@ def _group(torchrun: Group | None, settings: Settings) -> Iterator[Group]:
 
 
 def _build_trainer(plan: Plan, prepared: Prepared, display: Display, group: Group, keep: Keep) -> Trainer:
+    keep_memory()
     training = plan.settings.training
     model = build(plan.architecture, pad=prepared.tokenizers.source.pad, seed=training.seed).to(group.device)
     if training.recompute:

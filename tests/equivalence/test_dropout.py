@@ -37,3 +37,17 @@ def test_the_gradient_has_the_same_mask_and_torchs_seed_decides():
     assert torch.equal(x.grad, y.detach())
     torch.manual_seed(5)
     assert torch.equal(drop(x), y)
+
+
+def test_adding_what_was_dropped_is_dropping_and_adding():
+    dropout = Dropout(0.3).train()
+    x, y = torch.randn(7, 5), torch.randn(7, 5, requires_grad=True)
+    torch.manual_seed(4)
+    found = dropout.add(x, y)
+    (ours,) = torch.autograd.grad(found.square().sum(), y)
+    torch.manual_seed(4)
+    expected = x + dropout(y)
+    (theirs,) = torch.autograd.grad(expected.square().sum(), y)
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(ours, theirs)
+    assert torch.equal(dropout.eval().add(x, y), x + y)

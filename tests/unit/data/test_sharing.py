@@ -1,5 +1,7 @@
 """Cutting an update into parts: nothing lost, nothing twice, about equal work, like lengths together."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -45,4 +47,4 @@ def test_a_pass_stays_together_where_it_can():
 def test_else_pairs_of_like_length_are_put_together():
     divided = divide(sorted_passes(7, 100), 4, cost)
     ranges = [(cost(part).min(), cost(part).max()) for part in divided]
-    assert all(longest <= shortest for (_, longest), (shortest, _) in zip(ranges, ranges[1:], strict=False))
+    assert all(longest <= shortest for (_, longest), (shortest, _) in itertools.pairwise(ranges))

@@ -1,0 +1,35 @@
+"""Attention for short sequences against equation 1 as it is written: outputs and gradients."""
+
+import pytest
+import torch
+
+from headway.nn.attention import attention, fast_attention
+from headway.nn.masks import causal_mask, padding_mask
+from headway.nn.short_attention import LONGEST, short_attention
+
+B, H, T, S, D_K, D_V = 3, 2, 5, 7, 4, 6
+TOKENS = torch.tensor([[5] * S, [5] * 3 + [0] * (S - 3), [0] * S])  # the last sentence may attend to nothing
+
+
+@pytest.mark.parametrize("scale", [None, 0.3])
+@pytest.mark.parametrize("mask", [None, causal_mask(T, S - T), padding_mask(TOKENS, pad=0)], ids=["none", "causal", "padding"])
+def test_it_is_equation_1_with_its_gradient(mask: torch.Tensor | None, scale: float | None):
+    torch.manual_seed(1)
+    shapes = ((B, H, T, D_K), (B, H, S, D_K), (B, H, S, D_V))
+    ours = [torch.randn(shape).transpose(1, 2).contiguous().transpose(1, 2).requires_grad_() for shape in shapes]
+    theirs = [tensor.detach().clone().requires_grad_() for tensor in ours]
+    found, (expected, _) = short_attention(*ours, mask=mask, scale=scale), attention(*theirs, mask=mask, scale=scale)
+    torch.testing.assert_close(found, expected)
+    weights = torch.randn_like(found)
+    (found * weights).sum().backward()
+    (expected * weights).sum().backward()
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one.grad, other.grad.nan_to_num(0.0), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(("length", "short"), [(LONGEST, True), (LONGEST + 1, False)])
+def test_it_is_taken_for_short_sequences_that_are_learned_from(length: int, short: bool):
+    query, key, value = (torch.randn(1, 1, length, 4, requires_grad=True) for _ in range(3))
+    assert ("ShortAttention" in type(fast_attention(query, key, value).grad_fn).__name__) == short
+    with torch.no_grad():
+        torch.testing.assert_close(fast_attention(query, key, value), attention(query, key, value)[0])
