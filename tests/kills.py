@@ -42,11 +42,12 @@ def kill_at_random(corpus: Path, out: Path, random: random.Random, *more: object
     Half of the moments are in the middle of writing a checkpoint: its directory is there, and has not got its name yet.
     """
     before = newest_step(out)
-    process = start(corpus, out, *more)
     goal = min(before + EVERY * random.randint(1, 3), STEPS - EVERY)
     saving = random.random() < 0.5
     place = out / "checkpoints" / (f".step-{goal:08d}.new" if saving else f"step-{goal:08d}")
-    while not place.exists() and process.poll() is None:
+    left = _made(place)  # by the kill before this one
+    process = start(corpus, out, *more)
+    while _made(place) in (None, left) and process.poll() is None:
         time.sleep(0.0002)
     if not saving:
         time.sleep(random.uniform(0, 0.2))
@@ -57,7 +58,15 @@ def kill_at_random(corpus: Path, out: Path, random: random.Random, *more: object
     wait_until_gone(others)
     begun = re.search(r"Going on from update ([0-9,]+)", said)
     assert (int(begun[1].replace(",", "")) if begun else 0) == before, said
-    return before, place.exists() and saving
+    return before, saving and _made(place) not in (None, left)
+
+
+def _made(place: Path) -> int | None:
+    """When a directory was made or filled; None if it is not there."""
+    try:
+        return place.stat().st_mtime_ns
+    except FileNotFoundError:
+        return None
 
 
 def newest_step(out: Path) -> int:

@@ -15,7 +15,7 @@ from headway.models.transformer import build
 from headway.models.weights import average_weights, set_weights
 from headway.progress import Display
 from headway.reports.curves import draw_learning_curve
-from headway.training.choices import resolve, with_budget
+from headway.training.choices import ASKED, resolve, with_budget
 from headway.training.directory import (
     changed_files,
     check_directory,
@@ -94,8 +94,7 @@ def run_training(settings: Settings, out: Path, display: Display, scope: Scope |
             if checkpoint:
                 display.say(f"Going on from update {trainer.state.step:,}, as saved in {checkpoint}.")
             if trainer.done():
-                more = "--patience" if trainer.out_of_patience() else "--max-steps"
-                display.say(f"This run is complete; to train longer, give it a larger {more}.")
+                display.say(f"This run is complete; to train longer, give it a larger {_what_ended(trainer)}.")
             trainer.write_settings()
             try:
                 trainer.run()
@@ -161,6 +160,14 @@ def _bundle_writer(plan: Plan, prepared: Prepared, scope: Scope | None) -> Keep:
         write_bundle(plan.out / name, manifest.model_copy(update={"provenance": provenance}), weights, prepared.tokenizers)
 
     return keep
+
+
+def _what_ended(trainer: Trainer) -> str:
+    """The option whose budget is spent."""
+    if trainer.out_of_patience():
+        return "--patience"
+    given = (name for name in ASKED if name != "patience" and getattr(trainer.settings.training, name) is not None)
+    return f"--{next(given, 'max_steps').replace('_', '-')}"
 
 
 def _finish(trainer: Trainer, architecture: Architecture) -> TrainingResult:
