@@ -1,143 +1,163 @@
-"""Training throughput: Headway against `nn.Transformer` + `cross_entropy`, interleaved, same model, batches and optimiser.
+"""Training throughput of Headway against `nn.Transformer`, eole, Marian and JoeyNMT: real target tokens a second.
 
-    python benchmarks/training.py [--preset tiny] [--rounds 5] [--steps 6]
+    benchmarks/peers/install.sh PEERS
+    python benchmarks/training.py --data DATA --peers PEERS --presets tiny small --rounds 5 --steps 100
 
-Target tokens a second, padding not counted. Both sides: a shared vocabulary of 8,000, tied embeddings, dropout 0.3 where the
-paper has it, the preset's norm, label smoothing 0.1, clipping, fused Adam, all cores. Sentences have the lengths of image
-captions (log-normal, median 13 pieces).
+DATA holds train.en, train.de, val.en and val.de. Every side runs its own command, one after the other and all over again each
+round, and is read from its own log (peers/sides.py). The same for all: the preset's sizes, pre-norm, tied embeddings, a BPE of
+8,000 pieces of the same text, about 4,096 target tokens an update, dropout 0.3, label smoothing 0.1, Adam, fp32, all cores.
+Ratios are taken within a round; tokens count eos and no padding. Writes OUT.json, OUT.png and OUT.svg after every round.
 """
 
 import argparse
+import importlib.metadata
 import json
-import math
+import platform
 import statistics
+import sys
+import tempfile
 import time
-import warnings
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
-import numpy as np
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from peers.chart import draw_chart
+from peers.corpus import PIECES, prepare_corpus
+from peers.sides import BATCH_TOKENS, CORES, REPORT_EVERY, SIDES, WARMUP, Side, SideFailed, Speed, Task
 
-from headway.config import ModelSettings
-from headway.models.presets import PRESETS, build_architecture
-from headway.models.transformer import build, count_parameters
-from headway.nn.positions import sinusoids
-from headway.training.loss import fused_loss
+from headway.models.presets import PRESETS
 
-VOCAB, PAD, SMOOTHING, DROPOUT = 8000, 0, 0.1, 0.3
-Batch = tuple[Tensor, Tensor, Tensor]
-
-
-def make_batches(count: int, tokens: int, seed: int = 1) -> list[Batch]:
-    """Length-sorted batches of `tokens` target tokens, of random pieces."""
-    rng = np.random.default_rng(seed)
-    batches = []
-    lengths = np.sort(np.clip(rng.lognormal(math.log(13), 0.35, size=count * tokens // 8), 4, 60).astype(int))
-    starts = rng.permutation(len(lengths) - tokens // 4)[:count]
-    for start in starts:
-        chosen = lengths[start : start + int(np.searchsorted(np.cumsum(lengths[start:]), tokens))]
-        target = torch.full((len(chosen), int(chosen.max())), PAD)
-        source = target.clone()
-        for row, length in enumerate(chosen):
-            source[row, :length] = torch.from_numpy(rng.integers(4, VOCAB, length))
-            target[row, :length] = torch.from_numpy(rng.integers(4, VOCAB, length))
-        batches.append((source, target.roll(1, dims=1), target))
-    return batches
-
-
-class PlainTransformer(nn.Module):
-    """What one writes first: torch's own model, embeddings, all logits, torch's own loss."""
-
-    def __init__(self, preset: str) -> None:
-        super().__init__()
-        p = PRESETS[preset]
-        self.d_model = p.d_model
-        self.embedding = nn.Embedding(VOCAB, p.d_model, padding_idx=PAD)
-        pre_norm = p.norm == "pre"
-        self.transformer = nn.Transformer(
-            p.d_model, p.n_heads, p.n_layers, p.n_layers, p.d_ff, dropout=DROPOUT, batch_first=True, norm_first=pre_norm
-        )
-        for layer in [*self.transformer.encoder.layers, *self.transformer.decoder.layers]:
-            layer.dropout.p = 0.0  # inside the feed-forward network, where the paper has none
-            for attention in (layer.self_attn, getattr(layer, "multihead_attn", layer.self_attn)):
-                attention.dropout = 0.0  # nor on attention weights
-        self.output = nn.Linear(p.d_model, VOCAB, bias=False)
-        self.output.weight = self.embedding.weight
-        self.dropout = nn.Dropout(DROPOUT)
-        self.register_buffer("table", sinusoids(torch.arange(256), p.d_model), persistent=False)
-
-    def embed(self, tokens: Tensor) -> Tensor:
-        return self.dropout(self.embedding(tokens) * math.sqrt(self.d_model) + self.table[: tokens.shape[1]])
-
-    def loss(self, source: Tensor, target_in: Tensor, target_out: Tensor) -> Tensor:
-        padding = source == PAD
-        x = self.transformer(
-            self.embed(source),
-            self.embed(target_in),
-            tgt_mask=nn.Transformer.generate_square_subsequent_mask(target_in.shape[1]),
-            src_key_padding_mask=padding,
-            memory_key_padding_mask=padding,
-            tgt_is_causal=True,
-        )
-        return F.cross_entropy(self.output(x).flatten(0, 1), target_out.flatten(), ignore_index=PAD, label_smoothing=SMOOTHING)
-
-
-def headway_loss(model: nn.Module) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
-    def loss(source: Tensor, target_in: Tensor, target_out: Tensor) -> Tensor:
-        x, _ = model.decode(target_in, model.start(source))
-        real = target_out != PAD
-        return fused_loss(x[real], model.output.weight, target_out[real], SMOOTHING) / real.sum()
-
-    return loss
-
-
-def run(model: nn.Module, loss: Callable[..., Tensor], optimizer: torch.optim.Optimizer, batches: list[Batch]) -> float:
-    """Target tokens a second."""
-    tokens, start = 0, time.perf_counter()
-    for batch in batches:
-        optimizer.zero_grad()
-        loss(*batch).backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        tokens += int((batch[2] != PAD).sum())
-    return tokens / (time.perf_counter() - start)
+Rounds = list[dict[str, Speed]]  # of each round, the sides that came through
 
 
 def main() -> None:
-    warnings.filterwarnings("ignore", message="enable_nested_tensor")  # torch's note that pre-norm has no such shortcut
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--preset", default="tiny", choices=PRESETS)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=6)
-    parser.add_argument("--batch-tokens", type=int, default=4096)
-    options = parser.parse_args()
+    options = _parse()
+    if options.work:
+        options.work.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=options.work, prefix="training-") as work:
+        measure(options, Path(work).absolute())
 
-    architecture = build_architecture(
-        ModelSettings(preset=options.preset, dropout=DROPOUT), source_vocab=VOCAB, target_vocab=VOCAB, shared=True
-    )
-    ours, plain = build(architecture), PlainTransformer(options.preset)
-    sides = {"headway": (ours, headway_loss(ours)), "nn.Transformer": (plain, plain.loss)}
-    optimizers = {name: torch.optim.Adam(m.parameters(), 1e-4, (0.9, 0.98), 1e-9, fused=True) for name, (m, _) in sides.items()}
-    batches = make_batches((options.rounds + 1) * options.steps, options.batch_tokens)
-    speeds: dict[str, list[float]] = {name: [] for name in sides}
-    for turn in range(options.rounds + 1):
-        part = batches[turn * options.steps : (turn + 1) * options.steps]
-        for name, (model, loss) in sides.items():
-            speed = run(model, loss, optimizers[name], part)
-            if turn:  # the first round warms up
-                speeds[name].append(speed)
-    ratios = [a / b for a, b in zip(*speeds.values(), strict=True)]
-    result = {
-        "preset": options.preset,
-        "parameters": {name: count_parameters(model) for name, (model, _) in sides.items()},
-        "threads": torch.get_num_threads(),
-        "torch": torch.__version__,
-        "tokens_per_second": {name: round(statistics.median(values)) for name, values in speeds.items()},
-        "ratio": {"median": round(statistics.median(ratios), 2), "least": round(min(ratios), 2), "most": round(max(ratios), 2)},
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="directory with train.en, train.de, val.en, val.de")
+    parser.add_argument("--peers", type=Path, default=Path("runs/peers"), help="directory that peers/install.sh filled")
+    parser.add_argument("--presets", nargs="+", default=["tiny"], choices=PRESETS)
+    parser.add_argument("--sides", nargs="+", default=[side.name for side in SIDES], choices=[side.name for side in SIDES])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=60, help=f"updates of a side in a round; the first {WARMUP} warm up")
+    parser.add_argument("--work", type=Path, help="where scratch directories are made and removed again")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "training")
+    options = parser.parse_args()
+    if options.steps < 2 * WARMUP or options.steps % REPORT_EVERY:
+        parser.error(f"--steps is {options.steps}: it must be a multiple of {REPORT_EVERY}, and at least {2 * WARMUP}")
+    return options
+
+
+def measure(options: argparse.Namespace, work: Path) -> None:
+    installed = {side: python for side in SIDES if side.name in options.sides and (python := side.find_python(options.peers))}
+    for name in set(options.sides) - {side.name for side in installed}:
+        _say(f"{name} is not in {options.peers} and is left out; benchmarks/peers/install.sh installs it")
+    versions = {side.name: side.find_version(python) for side, python in installed.items()}
+    corpus = prepare_corpus(options.data.absolute(), work / "corpus")
+    measured: dict[str, Rounds] = {preset: [] for preset in options.presets}
+    for preset in options.presets:
+        for number in range(1, options.rounds + 1):
+            measured[preset].append({})
+            for side, python in installed.items():
+                _say(f"{preset}, round {number} of {options.rounds}: {side.name}", end=" ")
+                task = Task(preset, options.steps, corpus, python, work / "run", shared=work / "shared")
+                if speed := _try(side, task):
+                    measured[preset][-1][side.name] = speed
+            result = _describe(options, versions) | {
+                "presets": {preset: summarise(rounds, versions) for preset, rounds in measured.items()}
+            }
+            _write(result, options.out)
+    for preset in options.presets:
+        print(f"\n{preset}\n{make_table(result['presets'][preset])}")
+    print(f"\n{options.out}.json, .png, .svg")
+
+
+def _try(side: Side, task: Task) -> Speed | None:
+    begun = time.monotonic()
+    try:
+        speed = side.measure(task)
+    except SideFailed as failure:
+        _say(f"failed and is left out of this round: {failure}")
+        return None
+    _say(f"{speed.tokens_per_second:,.0f} tokens/s, {speed.tokens_per_update:,.0f} an update, {time.monotonic() - begun:.0f} s")
+    return speed
+
+
+def summarise(rounds: Rounds, versions: dict[str, str]) -> dict[str, Any]:
+    """Of each side: its speed over the rounds, and how many times as fast Headway was, round by round."""
+    sides = {}
+    for name, version in versions.items():
+        speeds = [done[name] for done in rounds if name in done]
+        if not speeds:
+            continue
+        sides[name] = {
+            "version": version,
+            "tokens_per_second": _spread([speed.tokens_per_second for speed in speeds], digits=None),
+            "tokens_per_update": round(statistics.mean(speed.tokens_per_update for speed in speeds)),
+            "rounds": [round(done[name].tokens_per_second) if name in done else None for done in rounds],
+        }
+        both = [done for done in rounds if name in done and "headway" in done]
+        if both and name != "headway":
+            ratios = [done["headway"].tokens_per_second / done[name].tokens_per_second for done in both]
+            sides[name]["ratio"] = _spread(ratios, digits=2)
+    return sides
+
+
+def _spread(values: Sequence[float], digits: int | None) -> dict[str, float]:
+    found = {"median": statistics.median(values), "least": min(values), "most": max(values)}
+    return {name: round(value, digits) for name, value in found.items()}
+
+
+def make_table(sides: dict[str, Any]) -> str:
+    """In Markdown."""
+    rows = ["| side | version | target tokens/s | least–most | Headway is | tokens an update |", "|---|---|---|---|---|---|"]
+    for name, side in sides.items():
+        speed, ratio = side["tokens_per_second"], side.get("ratio")
+        times = f"{ratio['median']:.2f}× ({ratio['least']:.2f}–{ratio['most']:.2f})" if ratio else ""
+        rows.append(
+            f"| {name} | {side['version']} | {speed['median']:,} | {speed['least']:,}–{speed['most']:,} | {times} "
+            f"| {side['tokens_per_update']:,} |"
+        )
+    return "\n".join(rows)
+
+
+def _describe(options: argparse.Namespace, versions: dict[str, str]) -> dict[str, Any]:
+    return {
+        "rounds": options.rounds,
+        "steps": options.steps,
+        "warmup": WARMUP,
+        "batch_tokens": BATCH_TOKENS,
+        "pieces": PIECES,
+        "corpus": options.data.name,
+        "machine": {"cores": CORES, "processor": _processor(), "python": platform.python_version()},
+        "torch": importlib.metadata.version("torch"),
+        "models": {preset: asdict(PRESETS[preset]) for preset in options.presets},
     }
-    print(json.dumps(result, indent=2))
+
+
+def _processor() -> str:
+    facts = Path("/proc/cpuinfo")
+    lines = facts.read_text().splitlines() if facts.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def _write(result: dict[str, Any], stem: Path) -> None:
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    Path(f"{stem}.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    if any(result["presets"].values()):
+        draw_chart(result, stem)
+
+
+def _say(text: str, end: str = "\n") -> None:
+    print(text, end=end, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

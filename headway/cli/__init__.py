@@ -14,6 +14,7 @@ from headway.errors import HeadwayError, Interrupted
 
 VERBS = {
     "demo": "Train a small English-German model on a phrasebook and look at what it learned.",
+    "plan": "Tell what a training run will take, before it starts: size, memory, disk, hours.",
     "train": "Train a translator from parallel text.",
     "translate": "Translate lines of text.",
     "evaluate": "Score translations: BLEU, chrF, TER.",

@@ -6,25 +6,23 @@ Each pass streams the files anew, so that memory holds some bytes a pair and nev
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from itertools import islice
+from itertools import compress, islice
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from headway.config import Settings
 from headway.data.facts import Facts
 from headway.data.filters import LengthFilter, is_blank
 from headway.data.pairtext import PairWriter
-from headway.data.readers import Corpus, Pair
-from headway.data.split import DigestCollector, Digests, Split, cut, default_held_out, digest
+from headway.data.readers import Corpus, Pair, count_lines
+from headway.data.split import DigestCollector, Digests, Hashes, Mask, Split, among, cut, default_held_out, digest
 from headway.data.store import StoreWriter
 from headway.errors import DataError
 from headway.text.subwords import VocabularyTooSmall
 from headway.text.tokenizer import SentencePieceTokenizer, Tokenizer, Tokenizers, choose_vocab_size
 
 Progress = Callable[[str, int, int | None], None]
-Mask = NDArray[np.bool_]
 PART = 10_000  # pairs tokenised at once, and reported
 
 
@@ -53,20 +51,19 @@ def build(settings: Settings, corpora: Corpora, directory: Path, on_progress: Pr
     valid, test = (list(part) if part else None for part in (corpora.valid, corpora.test))
     digests = _survey(settings, corpora, facts, on_progress)
     split = _split(settings, digests, valid, test)
-    in_training = digests.usable & ~split.leaking
-    in_training[split.valid] = in_training[split.test] = False
+    held_out = np.zeros(len(digests.usable), np.bool_)
+    held_out[split.valid] = held_out[split.test] = True
+    in_training = digests.usable & ~split.leaking & ~held_out
     facts.leaking = int(split.leaking.sum())
 
     tokenizers = _learn(settings, corpora, in_training, facts, on_progress)
     tokenizers.save(directory / "tokenizer")
-    kept = _tokenise(settings, corpora, in_training, tokenizers, directory, facts, on_progress)
+    kept, cut_off = _tokenise(settings, corpora, in_training, held_out, tokenizers, directory, facts, on_progress)
 
-    held_out = _pick(corpora, np.concatenate([split.valid, split.test]))
-    sources = digests.source[kept]
     facts.valid_given, facts.test_given = valid is not None, test is not None
-    facts.valid_overlap, facts.test_overlap = (_overlap(part or [], sources) for part in (valid, test))
-    valid = [held_out[row] for row in split.valid.tolist()] if valid is None else valid
-    test = [held_out[row] for row in split.test.tolist()] if test is None else test
+    facts.valid_overlap, facts.test_overlap = (_overlap(part or [], digests.source, kept) for part in (valid, test))
+    valid = [cut_off[row] for row in split.valid.tolist()] if valid is None else valid
+    test = [cut_off[row] for row in split.test.tolist()] if test is None else test
     facts.valid_pairs, facts.test_pairs = len(valid), len(test)
     for name, part in (("valid", valid), ("test", test)):
         with PairWriter(directory, name) as writer:
@@ -78,6 +75,7 @@ def _survey(settings: Settings, corpora: Corpora, facts: Facts, on_progress: Pro
     """First pass: check every line, count, and hash. Without pieces yet, what may be held out is judged by characters."""
     plausible = LengthFilter(2 * settings.data.max_length, settings.data.max_ratio)
     collector = DigestCollector()
+    total = sum(count_lines(corpus.files[0]) for corpus in corpora.train)  # a pair a line, but for a header
     for corpus in corpora.train:
         pairs = identical = 0
         for source, target in corpus:
@@ -92,7 +90,7 @@ def _survey(settings: Settings, corpora: Corpora, facts: Facts, on_progress: Pro
                 facts.source_characters += len(source)
                 facts.target_characters += len(target)
             if facts.pairs_read % PART == 0:
-                on_progress("Reading", facts.pairs_read, None)
+                on_progress("Reading", facts.pairs_read, total)
         if pairs and identical == pairs:
             raise DataError(
                 f"Source and target are the same in all {pairs:,} pairs of {corpus.name}.",
@@ -113,11 +111,17 @@ def _split(settings: Settings, digests: Digests, valid: list[Pair] | None, test:
 
 def _learn(settings: Settings, corpora: Corpora, in_training: Mask, facts: Facts, on_progress: Progress) -> Tokenizers:
     """Second pass: a vocabulary from the training pairs, one for both sides or one each."""
-    on_progress("Learning the vocabulary", 0, None)
+
+    def lines(sides: Sequence[int]) -> Iterator[str]:
+        for row, (pair, use) in enumerate(zip(corpora.rows(), in_training, strict=True)):
+            if row % PART == 0:
+                on_progress("Gathering text", row, facts.pairs_read)
+            if use:
+                yield from (pair[side] for side in sides)
+        on_progress("Learning the vocabulary", 0, None)
 
     def train(sides: Sequence[int], vocab_size: int) -> Tokenizer:
-        lines = (pair[side] for pair, use in zip(corpora.rows(), in_training, strict=True) if use for side in sides)
-        return SentencePieceTokenizer.train(lines, kind=settings.tokenizer.kind, vocab_size=vocab_size)
+        return SentencePieceTokenizer.train(lines(sides), kind=settings.tokenizer.kind, vocab_size=vocab_size)
 
     def learn(vocab_size: int) -> Tokenizers:
         if settings.tokenizer.shared:
@@ -144,14 +148,16 @@ def _tokenise(
     settings: Settings,
     corpora: Corpora,
     in_training: Mask,
+    held_out: Mask,
     tokenizers: Tokenizers,
     directory: Path,
     facts: Facts,
     on_progress: Progress,
-) -> Mask:
-    """Third pass: write the ids of the pairs that pass the filter, and tell which they were."""
+) -> tuple[Mask, dict[int, Pair]]:
+    """Third pass: write the ids of the pairs that pass the filter. Which they were, and the held-out pairs by their row."""
     limits = LengthFilter(settings.data.max_length, settings.data.max_ratio)
     kept = np.zeros(len(in_training), np.bool_)
+    cut_off: dict[int, Pair] = {}
     row = 0
     with (
         StoreWriter(directory / "train", source_vocab=facts.source_vocab, target_vocab=facts.target_vocab) as store,
@@ -160,7 +166,8 @@ def _tokenise(
         for corpus in corpora.train:
             pairs = iter(corpus)
             while part := list(islice(pairs, PART)):
-                places = [place for place in range(len(part)) if in_training[row + place]]
+                cut_off.update(compress(enumerate(part, row), held_out[row : row + len(part)]))
+                places = np.flatnonzero(in_training[row : row + len(part)]).tolist()
                 sources = tokenizers.source.encode([part[place][0] for place in places])
                 targets = tokenizers.target.encode([part[place][1] for place in places])
                 good = []
@@ -181,17 +188,13 @@ def _tokenise(
         facts.pairs_kept = store.pairs
     if not facts.pairs_kept:
         raise _nothing_left(facts)
-    return kept
+    return kept, cut_off
 
 
-def _pick(corpora: Corpora, rows: NDArray[np.int64]) -> dict[int, Pair]:
-    wanted = set(rows.tolist())
-    return {row: pair for row, pair in enumerate(corpora.rows()) if row in wanted} if wanted else {}
-
-
-def _overlap(part: list[Pair], training_sources: NDArray[np.uint64]) -> int:
-    sources = np.array([digest(source) for source, _ in part], np.uint64)
-    return int(np.isin(sources, training_sources).sum())
+def _overlap(part: list[Pair], sources: Hashes, in_training: Mask) -> int:
+    """How many source sentences of a part stand in training."""
+    wanted = np.array([digest(source) for source, _ in part], np.uint64)
+    return int(np.isin(wanted, sources[in_training & among(sources, wanted)]).sum())
 
 
 def _nothing_left(facts: Facts) -> DataError:

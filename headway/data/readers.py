@@ -56,6 +56,11 @@ def open_corpus(spec: str, source_language: str, target_language: str) -> Corpus
     return Corpus(name, weight, [source, target], lambda: _read_two_files(source, target))
 
 
+def count_lines(path: Path) -> int:
+    with path.open("rb") as file:
+        return sum(block.count(b"\n") for block in iter(lambda: file.read(2**20), b""))
+
+
 def read_lines(path: Path) -> Iterator[str]:
     """The lines of a UTF-8 file, without their ends."""
     _check_file(path, may_be_empty=True)

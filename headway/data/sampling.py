@@ -1,13 +1,12 @@
 """Subword sampling (Provilkov et al., 2020, for BPE; Kudo, 2018, for unigram): other cuts of the same text each epoch."""
 
-from collections.abc import Sequence
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 
 from headway.atomic import new_directory
 from headway.data.pairtext import read_pairs
-from headway.data.store import Ids, Store, StoreWriter
+from headway.data.store import Store, StoreWriter
 from headway.text.tokenizer import Tokenizers
 
 PART = 10_000  # pairs that share a seed; changing it changes every sampled epoch
@@ -42,15 +41,11 @@ def resample(
                     for side, tokenizer in enumerate((tokenizers.source, tokenizers.target))
                 )
                 writer.append(
-                    [_shorter(ids, plain.source(start + i), max_length) for i, ids in enumerate(sources)],
-                    [_shorter(ids, plain.target(start + i), max_length) for i, ids in enumerate(targets)],
+                    [ids if len(ids) <= max_length else plain.source(i) for i, ids in enumerate(sources, start)],
+                    [ids if len(ids) <= max_length else plain.target(i) for i, ids in enumerate(targets, start)],
                 )
             writer.end_segment(segment.weight)
     return Store(directory)
-
-
-def _shorter(sampled: Sequence[int], usual: Ids, limit: int) -> Sequence[int] | Ids:
-    return sampled if len(sampled) <= limit else usual
 
 
 def _derive_seed(*parts: int) -> int:

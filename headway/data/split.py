@@ -14,17 +14,21 @@ from numpy.typing import NDArray
 from headway.errors import DataError
 from headway.text.normalize import normalize
 
+Hashes = NDArray[np.uint64]
+Mask = NDArray[np.bool_]
 SHARE, MOST = 0.02, 2_000  # of the corpus, for each part
+ONCE = 2  # the cost of a pair whose two sentences occur nowhere else
+PART = 1_000_000  # hashes looked up at once
 
 
 @dataclass(frozen=True)
 class Digests:
     """One row a pair: the hashes of its sentences, whether it may be used at all, and whether it is fit to be held out."""
 
-    source: NDArray[np.uint64]
-    target: NDArray[np.uint64]
-    usable: NDArray[np.bool_]
-    eligible: NDArray[np.bool_]
+    source: Hashes
+    target: Hashes
+    usable: Mask
+    eligible: Mask
 
 
 @dataclass
@@ -52,7 +56,7 @@ class Split:
 
     valid: NDArray[np.int64]
     test: NDArray[np.int64]
-    leaking: NDArray[np.bool_]
+    leaking: Mask
 
 
 def digest(sentence: str) -> int:
@@ -65,7 +69,7 @@ def default_held_out(pairs: int) -> int:
     return min(MOST, max(1, round(SHARE * pairs)))
 
 
-def cut(digests: Digests, *, valid: int, test: int, apart_from: NDArray[np.uint64]) -> Split:
+def cut(digests: Digests, *, valid: int, test: int, apart_from: Hashes) -> Split:
     """Choose `valid` and `test` pairs (0: none) that share no sentence with each other or with `apart_from`.
 
     Pairs whose sentences occur nowhere else come first, since holding them out costs training nothing else; among equals the
@@ -83,28 +87,52 @@ def cut(digests: Digests, *, valid: int, test: int, apart_from: NDArray[np.uint6
     turns = np.arange(len(chosen))
     to_valid = turns * valid // (valid + test) < (turns + 1) * valid // (valid + test) if valid else turns < 0
     held_out = np.concatenate([digests.source[chosen], digests.target[chosen]])
-    leaking = digests.usable & (np.isin(digests.source, held_out) | np.isin(digests.target, held_out))
+    leaking = digests.usable & (among(digests.source, held_out) | among(digests.target, held_out))
     leaking[chosen] = False
     return Split(chosen[to_valid], chosen[~to_valid], leaking)
 
 
-def _choose(digests: Digests, size: int, apart_from: NDArray[np.uint64]) -> NDArray[np.int64]:
-    rows = np.flatnonzero(digests.eligible & ~np.isin(digests.source, apart_from) & ~np.isin(digests.target, apart_from))
-    source, target = digests.source[rows], digests.target[rows]
-    everything = np.sort(np.concatenate([digests.source[digests.usable], digests.target[digests.usable]]))
-    cost = _occurrences(source, everything) + _occurrences(target, everything)
-    by_hash = source * np.uint64(0x9E3779B97F4A7C15) + target  # wraps around; odd, so that no bit of the source is lost
+def among(values: Hashes, wanted: Hashes) -> Mask:
+    """`np.isin` where many values meet few wanted ones: that would sort the values, in many times their memory."""
+    if not len(wanted):
+        return np.zeros(len(values), np.bool_)
+    ordered = np.sort(wanted)
+    parts = (values[start : start + PART] for start in range(0, len(values), PART))
+    return np.concatenate([ordered[np.searchsorted(ordered[:-1], part)] == part for part in parts])
+
+
+def _choose(digests: Digests, size: int, apart_from: Hashes) -> NDArray[np.int64]:
+    """Rows by their cost and then by their hash, without those that share a sentence with one before."""
+    if not size:
+        return np.empty(0, np.int64)
+    free = digests.eligible & ~among(digests.source, apart_from) & ~among(digests.target, apart_from)
+    by_hash = digests.source * np.uint64(0x9E3779B97F4A7C15)  # wraps around; odd, so that no bit of the source is lost
+    by_hash += digests.target
+    # Most pairs of most corpora occur once: the first few by hash hold enough of them, and the others need no look.
+    looked_at = 4 * size
+    while True:
+        looked_at = min(looked_at, len(by_hash))
+        rows = np.flatnonzero(free & (by_hash <= np.partition(by_hash, looked_at - 1)[looked_at - 1]))
+        cost = _cost(digests, rows)
+        if looked_at == len(by_hash) or np.count_nonzero(cost == ONCE) >= size:
+            break
+        looked_at *= 16
     chosen: list[int] = []
     seen: set[int] = set()
-    for place in np.lexsort((by_hash, cost)):
+    for row in rows[np.lexsort((by_hash[rows], cost))].tolist():
         if len(chosen) == size:
             break
-        sentences = {int(source[place]), int(target[place])}
+        sentences = {int(digests.source[row]), int(digests.target[row])}
         if seen.isdisjoint(sentences):
-            chosen.append(int(rows[place]))
+            chosen.append(row)
             seen |= sentences
     return np.array(chosen, np.int64)
 
 
-def _occurrences(values: NDArray[np.uint64], ordered: NDArray[np.uint64]) -> NDArray[np.int64]:
-    return np.searchsorted(ordered, values, "right") - np.searchsorted(ordered, values, "left")
+def _cost(digests: Digests, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How often the two sentences of each row occur in the corpus."""
+    sides = digests.source, digests.target
+    wanted = np.concatenate([side[rows] for side in sides])
+    found = np.sort(np.concatenate([side[digests.usable & among(side, wanted)] for side in sides]))
+    occurrences = np.searchsorted(found, wanted, "right") - np.searchsorted(found, wanted, "left")
+    return occurrences[: len(rows)] + occurrences[len(rows) :]

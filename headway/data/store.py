@@ -5,6 +5,7 @@ A directory of raw little-endian numbers: `source.ids` and `target.ids` end to e
 """
 
 import json
+import mmap
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
@@ -17,6 +18,9 @@ from numpy.typing import NDArray
 from headway.errors import DataError
 
 Ids = NDArray[np.unsignedinteger[Any]]
+Lengths = NDArray[np.integer[Any]]
+RESIDENT = 2**27  # bytes of a file that may stay in memory, about
+AROUND = 2**16  # bytes that Linux brings in for each sentence that is read
 
 
 class Segment(NamedTuple):
@@ -34,31 +38,60 @@ class Store:
             facts = json.loads((directory / "store.json").read_text(encoding="utf-8"))
             self.segments = [Segment(*segment) for segment in facts["segments"]]
             self._pairs = int(facts["pairs"])
-            self._source, self._source_offsets = self._map("source", facts["source_type"])
-            self._target, self._target_offsets = self._map("target", facts["target_type"])
+            self._source = _SideReader(directory, "source", facts["source_type"], self._pairs)
+            self._target = _SideReader(directory, "target", facts["target_type"], self._pairs)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise DataError(
                 f"The store of token ids {directory} is not whole: {error}", "Remove it; it is made anew."
             ) from None
-        self.source_lengths: NDArray[np.int64] = np.diff(self._source_offsets)
-        self.target_lengths: NDArray[np.int64] = np.diff(self._target_offsets)
+        self.source_lengths, self.target_lengths = self._source.lengths(), self._target.lengths()
 
     def __len__(self) -> int:
         return self._pairs
 
     def source(self, index: int) -> Ids:
-        return self._source[self._source_offsets[index] : self._source_offsets[index + 1]]
+        return self._source[index]
 
     def target(self, index: int) -> Ids:
-        return self._target[self._target_offsets[index] : self._target_offsets[index + 1]]
+        return self._target[index]
 
-    def _map(self, side: str, kind: str) -> tuple[Ids, NDArray[np.int64]]:
-        offsets = np.fromfile(self.directory / f"{side}.offsets", "<i8")
-        path = self.directory / f"{side}.ids"
-        if len(offsets) != self._pairs + 1 or path.stat().st_size != offsets[-1] * np.dtype(kind).itemsize:
+
+class _SideReader:
+    """The sentences of one language. Of a large file, what was read is let go again, or an epoch would bring in all of it."""
+
+    def __init__(self, directory: Path, side: str, kind: str, pairs: int) -> None:
+        self._maps: list[mmap.mmap] = []
+        self._offsets = self._map(directory / f"{side}.offsets", np.dtype("<i8"), pairs + 1)
+        self._ids: Ids = self._map(directory / f"{side}.ids", np.dtype(kind), int(self._offsets[-1]))
+        self._large = self._ids.nbytes > RESIDENT
+        self._reads = 0
+
+    def __getitem__(self, index: int) -> Ids:
+        self._reads += 1
+        if self._large and self._reads % (RESIDENT // AROUND) == 0:
+            self._release()
+        return self._ids[self._offsets[index] : self._offsets[index + 1]]
+
+    def lengths(self) -> Lengths:
+        lengths = np.empty(len(self._offsets) - 1, np.int32)
+        np.subtract(self._offsets[1:], self._offsets[:-1], out=lengths, casting="unsafe")
+        self._release()
+        return lengths
+
+    def _map(self, path: Path, kind: np.dtype[Any], count: int) -> NDArray[Any]:
+        if path.stat().st_size != count * kind.itemsize:
             raise ValueError(f"{path.name} is shorter or longer than it was written")
-        ids = np.memmap(path, kind, "r") if offsets[-1] else np.empty(0, kind)  # an empty file cannot be mapped
-        return ids.view(np.ndarray), offsets
+        if not count:  # an empty file cannot be mapped
+            return np.empty(0, kind)
+        with path.open("rb") as file:
+            self._maps.append(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        return np.frombuffer(self._maps[-1], kind)
+
+    def _release(self) -> None:
+        """Unload the pages: arrays that were handed out stay valid, and bring theirs in again."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            for mapped in self._maps:
+                mapped.madvise(mmap.MADV_DONTNEED)
 
 
 class StoreWriter:

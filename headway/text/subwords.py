@@ -4,11 +4,16 @@ It treats U+2581 as its own sign for a space, skips training lines that hold NUL
 draws from one generator a thread that only a fresh thread seeds anew. Each is handled here, and nowhere else.
 """
 
+import ctypes
 import io
 import re
+import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, compress
 from pathlib import Path
+from random import Random
 from typing import Literal, TypeVar
 
 import sentencepiece
@@ -16,12 +21,16 @@ import sentencepiece
 from headway.errors import BundleError, DataError, RequestError
 from headway.text.normalize import normalize
 
-MAX_TRAINING_LINES = 5_000_000  # a vocabulary learns nothing from more, and training holds them all in memory
+# What a vocabulary is learned from, at most; more makes it hardly better, and takes the trainer more than 1 GB.
+MAX_CHARACTERS = {"bpe": 50_000_000, "unigram": 25_000_000}  # held at 3 and at 25 bytes each
+MAX_NEW_CHARACTERS = 4_000_000  # of distinct words, held at 150 bytes each; where nothing stands between words, all are new
+_LINE = 50  # characters that a line counts as, at least, for what it takes besides them
 _SLICE = 1_000  # characters; SentencePiece skips lines over its limit of bytes, and aborts on words of 65,536 characters
 _MAX_SLICE_BYTES = 4 * (2 * _SLICE + 1)  # each character of a slice may be escaped, and has up to 4 bytes
 _COVERAGE = 0.9999  # of the corpus's characters have a piece of their own; the rarest are spelled in bytes
 _THREADS = 4  # fixed: sums, and so pieces, must not depend on the machine
 _MANY = 64  # texts from which on threads pay
+_WORDS = 200_000  # kept with their cuts, some 250 bytes each
 
 _SPACE = "\u2581"
 _ESCAPE = "\ufdd0"  # a noncharacter, set aside by Unicode for such internal use
@@ -46,8 +55,10 @@ class VocabularyTooSmall(RequestError):
 class SentencePieceTokenizer:
     pad, bos, eos, unk = 0, 1, 2, 3
 
-    def __init__(self, model: bytes) -> None:
+    def __init__(self, model: bytes, *, by_words: bool = False) -> None:
         self._model = model
+        self._by_words = by_words  # a word is cut the same whatever stands around it
+        self._cuts: dict[str, tuple[int, ...]] = {}  # of words met before
         self._processor = sentencepiece.SentencePieceProcessor()
         self._processor.LoadFromSerializedProto(model)
         self.size: int = self._processor.get_piece_size()
@@ -56,13 +67,13 @@ class SentencePieceTokenizer:
     def train(cls, lines: Iterable[str], *, kind: Literal["bpe", "unigram"], vocab_size: int) -> "SentencePieceTokenizer":
         """Learn a vocabulary. It comes out smaller than asked (`size`) where the corpus allows no more.
 
-        The same lines give the same vocabulary: of a huge corpus, SentencePiece always draws the same lines.
+        The same lines give the same vocabulary: of a huge corpus, always the same ones are drawn.
         """
         model = io.BytesIO()
-        failure: list[BaseException] = []
+        sample = _sample(lines, MAX_CHARACTERS[kind])
         try:
             sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=_training_lines(lines, failure),
+                sentence_iterator=iter(sample),
                 model_writer=model,
                 model_type=kind,
                 vocab_size=vocab_size,
@@ -72,8 +83,6 @@ class SentencePieceTokenizer:
                 normalization_rule_name="identity",
                 remove_extra_whitespaces=False,
                 max_sentence_length=_MAX_SLICE_BYTES,
-                input_sentence_size=MAX_TRAINING_LINES,
-                shuffle_input_sentence=True,
                 num_threads=_THREADS,
                 pad_id=cls.pad,
                 bos_id=cls.bos,
@@ -82,16 +91,13 @@ class SentencePieceTokenizer:
                 minloglevel=2,
             )
         except RuntimeError as error:
-            if failure:
-                raise failure[0] from None
             if "sentences_.empty()" in str(error):
                 raise DataError("There is no text to learn a vocabulary from.", "Check that the corpus is not blank.") from None
             if least := re.search(r"smaller than required_chars\. \d+ vs (\d+)", str(error)):
                 raise VocabularyTooSmall(vocab_size, int(least[1])) from None
             raise
-        if failure:
-            raise failure[0]
-        return cls(model.getvalue())
+        _hand_back_memory()
+        return cls(model.getvalue(), by_words=kind == "bpe")
 
     @classmethod
     def load(cls, path: Path) -> "SentencePieceTokenizer":
@@ -111,8 +117,28 @@ class SentencePieceTokenizer:
         path.write_bytes(self._model)
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        threads = 1 if len(texts) < _MANY else -1  # -1: every core
-        return self._processor.encode([_escape(normalize(text)) for text in texts], num_threads=threads)
+        escaped = [_escape(normalize(text)) for text in texts]
+        if self._by_words and len(texts) >= _MANY:
+            return self._encode_by_words(escaped)
+        return self._encode_whole(escaped)
+
+    def _encode_whole(self, escaped: Sequence[str]) -> list[list[int]]:
+        return self._processor.encode(escaped, num_threads=1 if len(escaped) < _MANY else -1)  # -1: every core
+
+    def _encode_by_words(self, escaped: Sequence[str]) -> list[list[int]]:
+        """The same, each word cut once: no merge of BPE goes beyond a word, so it depends on nothing else.
+
+        Not for unigram, which adds up a sentence's scores: their rounding may tip the balance between two cuts.
+        """
+        if len(self._cuts) > _WORDS:
+            self._cuts = {}
+        sentences = [text.split(" ") if text else [] for text in escaped]
+        words = list(set(chain.from_iterable(sentences)) - self._cuts.keys())
+        self._cuts.update(zip(words, map(tuple, self._encode_whole(words)), strict=True))
+        if "" in words:  # stands between two spaces; alone it is cut into nothing, but each space begins a word
+            (spaces,) = self._encode_whole([" "])
+            self._cuts[""] = tuple(spaces[: len(spaces) // 2])
+        return [list(chain.from_iterable(map(self._cuts.__getitem__, sentence))) for sentence in sentences]
 
     def sample(self, texts: Sequence[str], *, alpha: float, seed: int) -> list[list[int]]:
         """BPE-dropout, with `alpha` the share of merges left out; or unigram sampling, with `alpha` its smoothing."""
@@ -146,15 +172,52 @@ def _unescape(text: str) -> str:
     return re.sub(f"{_ESCAPE}([01])", lambda found: _ESCAPE if found[1] == "0" else _SPACE, text)
 
 
-def _training_lines(lines: Iterable[str], failure: list[BaseException]) -> Iterator[str]:
-    """Lines as the trainer can bear them. An exception must not cross its C++ code: it is put into `failure` instead."""
-    try:
-        for line in lines:
-            text = normalize(line)
-            for start in range(0, len(text), _SLICE):
-                yield _escape(text[start : start + _SLICE].translate(_UNTRAINABLE))
-    except BaseException as error:
-        failure.append(error)
+def _sample(lines: Iterable[str], max_characters: int) -> list[str]:
+    """Lines as the trainer can bear them, and as many: all of a small corpus in their order, of a large one a random share.
+
+    Each line draws a number; those below `share` stay, and it is halved whenever they become too many.
+    """
+    random, share = Random(0), 1.0
+    draws: array[float] = array("d")
+    texts: list[str] = []
+    characters, words = 0, _Words()
+    for line in lines:
+        for start in range(0, len(line), _SLICE):
+            if (draw := random.random()) >= share:
+                continue
+            text = _escape(normalize(line[start : start + _SLICE]).translate(_UNTRAINABLE))
+            draws.append(draw)
+            texts.append(text)
+            characters += max(len(text), _LINE)
+            words.add(text)
+            while characters > max_characters or words.characters > MAX_NEW_CHARACTERS:
+                share /= 2
+                stay = [draw < share for draw in draws]
+                draws, texts = array("d", compress(draws, stay)), list(compress(texts, stay))
+                characters, words = sum(max(len(text), _LINE) for text in texts), _Words()
+                for text in texts:
+                    words.add(text)
+    return texts
+
+
+class _Words:
+    """Distinct words, and how many characters they have."""
+
+    def __init__(self) -> None:
+        self.characters = 0
+        self._seen: set[str] = set()
+
+    def add(self, text: str) -> None:
+        new = set(text.split(" ")) - self._seen
+        self._seen |= new
+        self.characters += sum(map(len, new))
+
+
+def _hand_back_memory() -> None:
+    """The trainer frees hundreds of megabytes in small pieces, which the C library would keep for itself."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim:
+        trim(0)
 
 
 def _in_fresh_thread(seed: int, work: Callable[[], T]) -> T:

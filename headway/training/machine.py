@@ -10,6 +10,8 @@ from typing import Literal
 
 import torch
 
+from headway.config import TrainingSettings
+
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
@@ -21,19 +23,32 @@ def count_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def choose_processes(batch_tokens: int) -> int:
+def choose_division(training: TrainingSettings, processes: int | None = None) -> TrainingSettings:
+    """The settings with what this machine decides: by how many processes and threads, and how precisely. Some may be there."""
+    assert training.batch_tokens
+    if processes is None:
+        processes = _choose_processes(training.batch_tokens) if training.processes == "auto" else training.processes
+    chosen = {
+        "processes": processes,
+        "threads": training.threads or _choose_threads(processes),
+        "precision": training.precision or _choose_precision(),
+    }
+    return training.model_copy(update=chosen)
+
+
+def _choose_processes(batch_tokens: int) -> int:
     """One a GPU; on a processor one a core, if each has enough to do."""
     if torch.cuda.is_available():
         return torch.cuda.device_count()
     return max(1, min(count_cores(), batch_tokens // LEAST_TOKENS))
 
 
-def choose_threads(processes: int) -> int:
+def _choose_threads(processes: int) -> int:
     """Each process's share of those that torch would use: the cores, or what OMP_NUM_THREADS says."""
     return max(1, torch.get_num_threads() // processes)
 
 
-def choose_precision() -> Literal["fp32", "bf16"]:
+def _choose_precision() -> Literal["fp32", "bf16"]:
     """bf16 where it is faster: on a processor without instructions for it, a product takes a hundred times as long."""
     if torch.cuda.is_available():
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"

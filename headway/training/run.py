@@ -25,7 +25,7 @@ from headway.training.directory import (
 )
 from headway.training.group import Group, join_torchrun
 from headway.training.loop import Keep, Trainer, Weights
-from headway.training.machine import choose_precision, choose_processes, choose_threads
+from headway.training.machine import choose_division
 from headway.training.state import State, list_checkpoints, load_weights, newest_whole
 from headway.training.team import Plan, build_validator, describe, follow, lead
 from headway.training.validation import Validation
@@ -116,16 +116,7 @@ def resolve_run(settings: Settings, prepared: Prepared, torchrun: Group | None =
     shape = {name: value for name, value in vars(architecture).items() if name in ModelSettings.model_fields}
     model = chosen.model.model_copy(update=shape)
     tokenizer = chosen.tokenizer.model_copy(update={"vocab_size": prepared.facts.vocab_asked})
-    training = chosen.training
-    assert training.batch_tokens
-    processes = choose_processes(training.batch_tokens) if training.processes == "auto" else training.processes
-    processes = torchrun.size if torchrun else processes
-    machine = {
-        "processes": processes,
-        "threads": training.threads or choose_threads(processes),
-        "precision": training.precision or choose_precision(),
-    }
-    training = training.model_copy(update=machine)
+    training = choose_division(chosen.training, torchrun.size if torchrun else None)
     return chosen.model_copy(update={"model": model, "tokenizer": tokenizer, "training": training}), architecture
 
 

@@ -23,11 +23,12 @@ def test_reading_while_a_run_writes(tmp_path: Path, run: Path):
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        steps = {read_bundle(place).manifest.provenance.step for _ in range(60)}
+        steps: set[int] = set()
+        while len(steps) < 5:  # each reading meets a whole bundle, however the two take turns
+            steps.add(read_bundle(place).manifest.provenance.step)
     finally:
         stop.set()
         writer.join()
-    assert len(steps) > 1
 
 
 def test_a_translator_keeps_its_manifest_on_disk(run: Path):

@@ -1,9 +1,12 @@
 from collections import Counter
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 
+from headway.data import batching
 from headway.data.batching import collate, epoch_batches
 from headway.data.store import Segment, Store, StoreWriter
 
@@ -11,6 +14,7 @@ DRAW = np.random.default_rng(1)
 SOURCE = DRAW.integers(1, 60, 2_000)
 TARGET = DRAW.integers(1, 60, 2_000)
 WHOLE = [Segment(0, 2_000, 1.0)]
+WEIGHTED = [Segment(0, 1_000, 0.3), Segment(1_000, 1_500, 2.0), Segment(1_500, 2_000, 1.5)]
 
 
 def batches(
@@ -55,9 +59,28 @@ def test_the_order_is_fixed_by_seed_and_epoch() -> None:
     assert flat(batches(seed=2)) != flat(batches()) != flat(batches(epoch=2))
 
 
+def test_the_order_is_the_one_that_older_runs_had() -> None:
+    """A run that goes on with a newer Headway must not see some pairs twice and others never."""
+    assert batches()[0][2].tolist() == [1458, 1674, 1174, 1150, 633, 1190]
+    assert batches(WEIGHTED)[0][2].tolist() == [1148, 1148, 1618, 1618, 60, 11, 1603, 1603, 1239, 1239, 1860]
+
+
+def test_the_order_takes_four_bytes_a_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batching, "POOL", 300)
+    passes = list(chain.from_iterable(batches()))
+    (order,) = {id(one_pass.base): one_pass.base for one_pass in passes}.values()
+    assert order is not None and order.nbytes == 4 * 2_000
+
+
+def test_pairs_beyond_the_reach_of_four_bytes() -> None:
+    far = 2**31
+    lengths = np.broadcast_to(np.int64(5), far + 2)  # takes no memory
+    updates = epoch_batches(lengths, lengths, [Segment(far - 1, far + 2, 1.0)], batch_tokens=50, accumulate=1, seed=1, epoch=1)
+    assert sorted(flat(updates)) == [far - 1, far, far + 1]
+
+
 def test_weights_take_a_share_or_repeat() -> None:
-    segments = [Segment(0, 1_000, 0.3), Segment(1_000, 1_500, 2.0), Segment(1_500, 2_000, 1.5)]
-    counts, later = Counter(flat(batches(segments))), Counter(flat(batches(segments, epoch=2)))
+    counts, later = Counter(flat(batches(WEIGHTED))), Counter(flat(batches(WEIGHTED, epoch=2)))
     share = [i for i in range(1_000) if counts[i]]
     assert len(share) == 300 and max(counts[i] for i in share) == 1
     assert share != [i for i in range(1_000) if later[i]]
@@ -75,4 +98,22 @@ def test_collate_pads_and_marks_the_ends(tmp_path: Path) -> None:
     assert batch.target_in.tolist() == [[1, 7, 0], [1, 8, 9]]
     assert batch.target_out.tolist() == [[7, 2, 0], [8, 9, 2]]
     assert batch.target_tokens == 5
+    assert batch.source.dtype == batch.target_in.dtype == batch.target_out.dtype == np.int64
+
+
+@pytest.mark.parametrize("kind", [list, np.uint16, np.uint32])
+def test_collate_is_row_by_row_what_it_should_be(kind: type) -> None:
+    def sentences() -> list[Any]:
+        drawn = [DRAW.integers(0, 60_000, size) for size in [0, *DRAW.integers(0, 12, 40)]]  # special ids too: they are kept
+        return [ids.tolist() if kind is list else ids.astype(kind) for ids in drawn]
+
+    sources, targets = sentences(), sentences()
+    batch = collate(sources, targets, pad=0, bos=1, eos=2)
+    widths = max(map(len, sources)) + 1, max(map(len, targets)) + 1
+    assert batch.source.shape == (41, widths[0]) and batch.target_in.shape == batch.target_out.shape == (41, widths[1])
+    for row, (source, target) in enumerate(zip(sources, targets, strict=True)):
+        assert batch.source[row].tolist() == [*source, 2] + [0] * (widths[0] - len(source) - 1)
+        assert batch.target_in[row].tolist() == [1, *target] + [0] * (widths[1] - len(target) - 1)
+        assert batch.target_out[row].tolist() == [*target, 2] + [0] * (widths[1] - len(target) - 1)
+    assert batch.target_tokens == sum(map(len, targets)) + 41
     assert batch.source.dtype == batch.target_in.dtype == batch.target_out.dtype == np.int64

@@ -112,6 +112,14 @@ def test_given_parts_are_kept_whole_and_their_overlap_is_told(stem: str, tmp_pat
     ]
 
 
+def test_what_training_dropped_does_not_overlap(tmp_path: Path) -> None:
+    dropped = [("one word", " ".join(WORDS[:20])), ("another", "")]
+    stem = write_corpus(tmp_path / "train", [*make_pairs(300), *dropped])
+    given = write_corpus(tmp_path / "dev", [*make_pairs(300)[:2], ("one word", "WORD"), ("another", "WORD")])
+    prepared = prepare(make_settings(stem, valid=given, test=given), tmp_path / "out")
+    assert len(prepared.train) == 300 and prepared.facts.valid_overlap == 2
+
+
 def test_only_the_part_that_is_not_given_is_cut(stem: str, tmp_path: Path) -> None:
     test = write_corpus(tmp_path / "eval", make_pairs(300)[:250])
     prepared = prepare(make_settings(stem, test=test, held_out=10), tmp_path / "out")
@@ -203,6 +211,14 @@ def test_a_vocabulary_each_and_one_that_is_shrunk(stem: str, tmp_path: Path) -> 
     )
 
 
+def test_a_vocabulary_knows_no_held_out_sentence(tmp_path: Path) -> None:
+    pairs = [(f"{WORDS[i]} {chr(0x4E00 + i)}", WORDS[i].upper()) for i in range(80)]  # each pair has a character of its own
+    prepared = prepare(make_settings(write_corpus(tmp_path / "train", pairs), held_out=10), tmp_path / "out")
+    tokenizer = prepared.tokenizers.source
+    learned = {character for piece in tokenizer.pieces(range(tokenizer.size)) for character in piece if character > "\u4000"}
+    assert learned == {source[-1] for source, _ in training_text(prepared)} and len(learned) == 60
+
+
 def test_a_chosen_vocabulary_has_room_for_many_characters(tmp_path: Path) -> None:
     pairs = [(f"word {i}", "".join(chr(0x4E00 + 4 * i + k) for k in range(4))) for i in range(300)]
     stem = write_corpus(tmp_path / "train", pairs)
@@ -254,7 +270,9 @@ def test_a_sampled_cut_over_the_limit_is_replaced_by_the_usual_one(stem: str, tm
     longest = int(prepared.train.source_lengths.max())
     assert prepared.store_of_epoch(1).source_lengths.max() > longest
     prepared.facts.max_length = longest
-    assert prepared.store_of_epoch(1).source_lengths.max() <= longest
+    store = prepared.store_of_epoch(1)
+    assert store.source_lengths.max() <= longest
+    assert training_text(replace(prepared, train=store)) == training_text(prepared)
 
 
 def test_without_sampling_every_epoch_has_the_same_store(stem: str, tmp_path: Path) -> None:
@@ -285,10 +303,19 @@ def test_progress_is_reported_by_stages(stem: str, tmp_path: Path) -> None:
     assert list(dict.fromkeys(stage for stage, _, _ in seen)) == [
         "Checking files",
         "Reading",
+        "Gathering text",
         "Learning the vocabulary",
         "Tokenising",
     ]
     assert seen[-1] == ("Tokenising", 300, 300)
+
+
+def test_reading_knows_how_much_there_is(stem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "PART", 100)
+    (tmp_path / "more.tsv").write_text("en\tde\n" + "".join(f"line {i}\tZeile {i}\n" for i in range(99)))
+    seen: list[tuple[str, int, int | None]] = []
+    prepare(make_settings([stem, str(tmp_path / "more.tsv")]), tmp_path / "out", lambda *step: seen.append(step))
+    assert [step[1:] for step in seen if step[0] == "Reading"] == [(100, 400), (200, 400), (300, 400), (399, 399)]
 
 
 def test_pairs_as_text_are_read_back_exactly(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.data.readers import open_corpus, read_lines
+from headway.data.readers import count_lines, open_corpus, read_lines
 from headway.errors import DataError, RequestError
 
 
@@ -52,6 +52,11 @@ def test_a_byte_order_mark_counts_only_at_the_start(tmp_path: Path) -> None:
 
 def test_an_empty_file_has_no_lines(tmp_path: Path) -> None:
     assert list(read_lines(write(tmp_path / "empty", ""))) == []
+
+
+def test_lines_are_counted(tmp_path: Path) -> None:
+    assert count_lines(write(tmp_path / "long", "x\u2028\r\n" * 300_000)) == 300_000  # more than a block
+    assert count_lines(write(tmp_path / "empty", "")) == 0
 
 
 def test_unequal_files(stem: Path) -> None:

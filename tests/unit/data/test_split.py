@@ -1,9 +1,11 @@
 import random
+from collections import Counter
 
 import numpy as np
 import pytest
 
-from headway.data.split import DigestCollector, Digests, cut, default_held_out, digest
+from headway.data import split as splitting
+from headway.data.split import DigestCollector, Digests, among, cut, default_held_out, digest
 from headway.errors import DataError
 
 NOTHING = np.empty(0, np.uint64)
@@ -52,6 +54,38 @@ def test_no_sentence_stands_in_two_parts(seed: int) -> None:
 def test_pairs_that_occur_once_are_held_out_first() -> None:
     pairs = [*distinct(10), *[("hello", f"hallo {i}") for i in range(50)]]
     assert [len(part) for part in parts(pairs, valid=4, test=4)] == [4, 4, 52]
+
+
+@pytest.mark.parametrize("distinct_sentences", [20, 150, 1_000, 10_000])
+def test_the_cut_is_that_of_ranking_all_pairs(distinct_sentences: int) -> None:
+    """Only the first few by hash are looked at, if they hold enough pairs that occur once; the result must be the same."""
+    draw = random.Random(distinct_sentences)
+    pairs = [(f"s{draw.randrange(distinct_sentences)}", f"t{draw.randrange(distinct_sentences)}") for _ in range(500)]
+    collector = DigestCollector()
+    for pair in pairs:
+        collector.add(*pair, usable=draw.random() < 0.9, eligible=draw.random() < 0.9)
+    rows = collector.finish()
+    counts = Counter([*rows.source[rows.usable].tolist(), *rows.target[rows.usable].tolist()])
+
+    def rank(row: int) -> tuple[int, int]:
+        source, target = int(rows.source[row]), int(rows.target[row])
+        return counts[source] + counts[target], (source * 0x9E3779B97F4A7C15 + target) % 2**64
+
+    chosen: list[int] = []
+    for row in sorted(np.flatnonzero(rows.eligible).tolist(), key=rank):
+        if len(chosen) < 6 and not any(set(pairs[row]) & set(pairs[other]) for other in chosen):
+            chosen.append(row)
+    split = cut(rows, valid=3, test=3, apart_from=NOTHING)
+    assert [split.valid.tolist(), split.test.tolist()] == [chosen[1::2], chosen[::2]]
+
+
+@pytest.mark.parametrize("part", [7, 1_000])
+def test_among_is_isin(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(splitting, "PART", part)
+    draw = np.random.default_rng(1)
+    values = draw.integers(0, 50, 100).astype(np.uint64)
+    for wanted in (NOTHING, values[:1], draw.integers(0, 90, 20).astype(np.uint64), np.array([2**64 - 1], np.uint64)):
+        assert among(values, wanted).tolist() == np.isin(values, wanted).tolist()
 
 
 def test_leaking_pairs_are_marked() -> None:

@@ -1,8 +1,11 @@
+import re
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from headway.data import store as stores
 from headway.data.store import Segment, Store, StoreWriter
 from headway.errors import DataError
 
@@ -36,12 +39,46 @@ def test_ids_are_mapped_not_read(tmp_path: Path) -> None:
     assert not view.flags.owndata and not view.flags.writeable
 
 
+def test_a_store_of_empty_sentences(tmp_path: Path) -> None:
+    with StoreWriter(tmp_path, source_vocab=9, target_vocab=9) as writer:
+        writer.append([[], []], [[], []])
+    assert Store(tmp_path).target(1).tolist() == [] and Store(tmp_path).source_lengths.tolist() == [0, 0]
+
+
+def test_lengths_take_four_bytes(tmp_path: Path) -> None:
+    store = write(tmp_path)
+    assert store.source_lengths.itemsize == store.target_lengths.itemsize == 4
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux what is in memory")
+def test_of_a_large_store_little_stays_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with StoreWriter(tmp_path, source_vocab=9, target_vocab=9) as writer:
+        writer.append([[7] * 1_000] * 4_000, [[8] * 1_000] * 4_000)  # 8 MB a side
+
+    def resident() -> int:
+        """Bytes of the two files of ids."""
+        maps = Path("/proc/self/smaps").read_text()
+        return 1024 * sum(int(kb) for kb in re.findall(rf"{tmp_path}/\w+\.ids\n(?:.*\n)*?Rss: +(\d+) kB", maps))
+
+    def read_all(store: Store) -> int:
+        first = store.source(0)
+        assert sum(int(store.source(i).sum() + store.target(i).sum()) for i in range(len(store))) == 4_000 * 15_000
+        assert first.sum() == 7_000  # what was handed out stays valid
+        return resident()
+
+    assert read_all(Store(tmp_path)) >= 15_000_000
+    monkeypatch.setattr(stores, "RESIDENT", 2**20)
+    assert read_all(Store(tmp_path)) <= 4 * 2**20
+
+
 @pytest.mark.parametrize("name", ["source.ids", "target.offsets", "store.json"])
-def test_a_truncated_store_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_store_that_is_shorter_or_longer_is_refused(tmp_path: Path, name: str) -> None:
     write(tmp_path)
-    (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:-1])
-    with pytest.raises(DataError, match="is not whole"):
-        Store(tmp_path)
+    whole = (tmp_path / name).read_bytes()
+    for damaged in (whole[:-1], whole + bytes(8), b""):
+        (tmp_path / name).write_bytes(damaged)
+        with pytest.raises(DataError, match="is not whole"):
+            Store(tmp_path)
 
 
 def test_an_unfinished_store_is_refused(tmp_path: Path) -> None:

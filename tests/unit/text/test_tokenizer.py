@@ -85,10 +85,27 @@ def test_sampling_is_the_same_in_another_process(kind: str, tmp_path: Path) -> N
     assert done.stdout.strip() == str(TOKENIZERS[kind].sample(texts, alpha=0.2, seed=7))
 
 
-def test_many_texts_are_encoded_as_each_alone() -> None:
-    texts = make_lines(subwords._MANY * 3)
-    tokenizer = TOKENIZERS["bpe"]
-    assert tokenizer.encode(texts) == [tokenizer.encode([text])[0] for text in texts]
+ODD = st.text(st.characters(exclude_categories=["Cs"])) | st.text("<s>/unk0xA  \u2581\ufdd01\n\t\ré\u3000今ab", max_size=30)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=300, deadline=None)
+@given(texts=st.lists(ODD, min_size=1, max_size=4))
+@example(["", " ", "  ", " a", "a ", "a  b"])
+@example(["\u2581 \ufdd0  \ufdd01"])
+def test_many_texts_are_encoded_as_each_alone(kind: str, texts: list[str]) -> None:
+    """A freshly trained BPE cuts each word once; the text as a whole must come out the same."""
+    tokenizer = TOKENIZERS[kind]
+    assert tokenizer.encode(texts * subwords._MANY)[: len(texts)] == [tokenizer.encode([text])[0] for text in texts]
+
+
+def test_words_are_forgotten_before_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subwords, "_WORDS", 50)
+    tokenizer = SentencePieceTokenizer.train(make_lines(), kind="bpe", vocab_size=400)
+    for seed in range(20):
+        texts = make_lines(subwords._MANY, seed)
+        assert tokenizer.encode(texts) == [tokenizer.encode([text])[0] for text in texts]
+    assert len(tokenizer._cuts) <= 50 + 200  # make_lines draws from 200 words
 
 
 def test_special_ids_are_not_decoded_and_pieces_show_the_space() -> None:
@@ -111,14 +128,48 @@ def test_training_is_deterministic(kind: str, tmp_path: Path) -> None:
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_of_a_huge_corpus_the_same_lines_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    SentencePieceTokenizer.train(make_lines(), kind="bpe", vocab_size=400).save(tmp_path / "whole")
-    monkeypatch.setattr(subwords, "MAX_TRAINING_LINES", 101)
-    for name in ("a", "b"):
-        SentencePieceTokenizer.train(make_lines(), kind="bpe", vocab_size=400).save(tmp_path / name)
-    a, b, whole = ((tmp_path / name).read_bytes() for name in ("a", "b", "whole"))
-    assert a == b
-    assert len(a) != len(whole)
+def test_a_small_corpus_is_learned_from_as_it_is() -> None:
+    lines = ["two  spaces", "", "e\u0301 \u2581", "x" * 2_500]
+    assert subwords._sample(lines, 10**6) == ["two  spaces", "é \ufdd01", "x" * 1_000, "x" * 1_000, "x" * 500]
+
+
+def test_of_a_huge_corpus_the_same_lines_are_drawn_from_all_of_it() -> None:
+    lines = [f"{i:>60}" for i in range(20_000)]
+    sample = subwords._sample(lines, 60_000)
+    assert sample == subwords._sample(lines, 60_000) and 450 <= len(sample) <= 1_000
+    places = [int(line) for line in sample]
+    assert places == sorted(set(places))  # in their order, none twice
+    tenths = [sum(place * 10 // 20_000 == tenth for place in places) for tenth in range(10)]
+    assert min(tenths) > 0.5 * len(sample) / 10
+    assert {place % 2 for place in places} == {0, 1}  # sources and targets, which take turns
+
+
+def test_many_new_words_are_many_characters_to_the_trainer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subwords, "MAX_NEW_CHARACTERS", 5_000)
+    known, new = ["the same words again and again in each line"] * 1_000, make_lines(1_000)
+    no_spaces = [line.replace(" ", "") for line in new]
+    assert len(subwords._sample(known, 10**6)) == len(subwords._sample(new, 10**6)) == 1_000
+    kept = subwords._sample(no_spaces, 10**6)
+    assert 0.4 * 5_000 < sum(map(len, set(kept))) <= 5_000
+
+
+def test_short_lines_count_for_what_they_take_besides() -> None:
+    assert len(subwords._sample(["ab"] * 1_000, 25_000)) <= 500
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_sample_is_what_is_learned_from(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = make_lines()
+    monkeypatch.setitem(subwords.MAX_CHARACTERS, kind, 5_000)
+    few = SentencePieceTokenizer.train(lines, kind=kind, vocab_size=400)
+    again = SentencePieceTokenizer.train(subwords._sample(lines, 5_000), kind=kind, vocab_size=400)
+    monkeypatch.undo()
+    whole = SentencePieceTokenizer.train(lines, kind=kind, vocab_size=400)
+    assert pieces(few) == pieces(again) != pieces(whole)
+
+
+def pieces(tokenizer: SentencePieceTokenizer) -> list[str]:
+    return tokenizer.pieces(range(tokenizer.size))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,0 +1,357 @@
+"""For example:
+
+    headway plan --train data/train --from en --to de --out runs/en-de
+
+prepares the corpus as `headway train` does, makes updates for half a minute, and keeps nothing of them. It takes every option
+of `headway train`. For a corpus that is not there yet, and for the paper's training, here and on eight GPUs:
+
+    headway plan --pairs 100000
+
+    headway plan --paper --gpus 8 --tflops 9.5 --utilisation 0.3
+"""
+
+import json
+import math
+import shlex
+import tempfile
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headway.cli.again import headway_command
+from headway.cli.settings import COMMAND, ConfigFile, Given, as_options, given_settings, read_settings, takes_settings
+from headway.errors import RequestError
+
+if TYPE_CHECKING:
+    from headway.config import Architecture, Settings
+    from headway.data.prepare import Prepared
+    from headway.progress import Display
+    from headway.training.forecast import Epoch, Figures, Gpus, Speed
+
+__all__ = ["COMMAND", "run"]
+LENGTH = 27.0  # pieces of a sentence, if not given: about those of news, in pieces of the paper's vocabulary
+CHARACTERS = 4.5  # of a piece, the space before it included
+PAPER_PAIRS, PAPER_VOCABULARY = 4_500_000, 37_000
+USED_HERE, USED_THERE = 0.5, 0.3  # share of the peak, if not given: of this machine if it is not measured, of GPUs elsewhere
+
+
+@takes_settings
+def run(
+    context: typer.Context,
+    out: Annotated[Path | None, typer.Option(help="directory of the run to come; its data is prepared there")] = None,
+    config_file: ConfigFile = None,
+    paper: Annotated[bool, typer.Option("--paper", help="the paper's training: base, or big with --preset big")] = False,
+    pairs: Annotated[int | None, typer.Option(min=1, help="size of a corpus that is not there, instead of --train")] = None,
+    source_length: Annotated[float | None, typer.Option(min=1, help="mean pieces of its source sentences \\[27]")] = None,
+    target_length: Annotated[float | None, typer.Option(min=1, help="mean pieces of its target sentences \\[27]")] = None,
+    seconds: Annotated[float, typer.Option(help="how long updates are measured; 0 estimates instead")] = 30.0,
+    gpus: Annotated[int | None, typer.Option(min=1, help="GPUs of another machine")] = None,
+    tflops: Annotated[float | None, typer.Option(help="TFLOP/s of one of them at its peak")] = None,
+    utilisation: Annotated[
+        float | None,
+        typer.Option(help="share of the peak that is used: of the GPUs' \\[0.3]; without GPUs, of this machine's \\[0.5]"),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    **options: Any,
+) -> None:
+    given = given_settings(context, options)
+    settings = read_settings(config_file, given)
+    if paper:
+        given = _settings_of_paper(settings) | given
+        settings = read_settings(config_file, given)
+        pairs = pairs if pairs or settings.data.train else PAPER_PAIRS
+    _check_request(settings, pairs, source_length or target_length, seconds)
+    others = _other_machine(gpus, tflops, utilisation)
+    if utilisation and not others and settings.data.train and seconds:
+        raise RequestError("This machine is measured, so it needs no --utilisation.", "Give --tflops too, or --seconds 0.")
+    used = utilisation if utilisation and not others else USED_HERE
+
+    from headway.progress import Display
+
+    with Display() as display:
+        if settings.data.train:
+            with _place(out) as place:
+                prepared = _prepare(settings, place, display, kept=out is not None)
+                figures = _plan_corpus(settings, prepared, place, seconds, used, others, display)
+        else:
+            assert pairs
+            figures = _plan_unseen(settings, pairs, source_length or LENGTH, target_length or LENGTH, used, others)
+    command = _command(config_file, given, settings, out)
+    print(json.dumps({**asdict(figures), "command": command}) if as_json else "\n".join(_tell(figures, command)), flush=True)
+
+
+def _settings_of_paper(settings: "Settings") -> Given:
+    from headway.training.forecast import PAPER_BATCH, PUBLISHED
+
+    preset = settings.model.preset or "base"
+    if preset not in PUBLISHED:
+        raise RequestError(f"The paper has no {preset} model.", "It has base and big: --paper, or --paper --preset big.")
+    return {
+        ("model", "preset"): preset,
+        ("tokenizer", "vocab_size"): PAPER_VOCABULARY,
+        ("training", "batch_tokens"): PAPER_BATCH,
+        ("training", "schedule"): "paper",
+        ("training", "max_steps"): PUBLISHED[preset].steps,
+    }
+
+
+def _check_request(settings: "Settings", pairs: int | None, length: float | None, seconds: float) -> None:
+    """What can be known to be wrong before anything is read."""
+    if not settings.data.train and pairs is None:
+        raise RequestError(
+            "There is nothing to plan for.",
+            "Name a corpus: --train data/train --from en --to de; or say how large it will be: --pairs 100000; or --paper.",
+        )
+    if settings.data.train and (pairs or length):
+        raise RequestError(
+            "--pairs, --source-length and --target-length are for a corpus that is not there.", "Leave them out, or --train."
+        )
+    if not 0 <= seconds < math.inf:
+        raise RequestError(f"--seconds is {seconds:g}.", "Give how long to measure, or 0 to estimate.")
+    if settings.model.preset or settings.model.d_model:
+        from headway.models.presets import build_architecture
+
+        build_architecture(settings.model, source_vocab=1, target_vocab=1, shared=settings.tokenizer.shared)
+
+
+def _other_machine(gpus: int | None, tflops: float | None, utilisation: float | None) -> "Gpus | None":
+    if utilisation is not None and not 0 < utilisation <= 1:
+        raise RequestError(f"--utilisation is {utilisation:g}.", "It is a share: above 0, and at most 1.")
+    if tflops is not None and not 0 < tflops < math.inf:
+        raise RequestError(f"--tflops is {tflops:g}.", "Give what one GPU can do at its peak: 9.5 is a P100's.")
+    if gpus and tflops is None:
+        raise RequestError("How fast is one of the GPUs?", "Its data sheet tells its peak: --tflops 9.5 is a P100's.")
+    from headway.training.forecast import Gpus
+
+    return Gpus(gpus or 1, tflops, utilisation or USED_THERE) if tflops else None
+
+
+@contextmanager
+def _place(out: Path | None) -> Iterator[Path]:
+    """The run's directory, nobody else's meanwhile; or one that is removed again."""
+    if out is None:
+        with tempfile.TemporaryDirectory(prefix="headway-plan-") as made:
+            yield Path(made)
+    else:
+        from headway.training.directory import check_directory, locked
+
+        check_directory(out)
+        with locked(out):
+            yield out
+
+
+def _prepare(settings: "Settings", place: Path, display: "Display", *, kept: bool) -> "Prepared":
+    """As training does. A run that stands there keeps its data: other settings are refused."""
+    from headway.data.prepare import prepare, why_rebuild
+    from headway.training.directory import changed_files, refuse_other_data, refuse_other_settings
+    from headway.training.run import resolve_run
+    from headway.training.state import newest_whole
+
+    checkpoint = newest_whole(place / "checkpoints", display.say)
+    if checkpoint:
+        refuse_other_settings(settings, place)
+        refuse_other_data(place, why_rebuild(settings, place / "data"))
+    prepared = prepare(settings, place / "data", display.update)
+    display.close()
+    for line in [*([prepared.note] if prepared.note else []), *prepared.summary()]:
+        display.say(line)
+    if checkpoint:
+        refuse_other_settings(resolve_run(settings, prepared)[0], place)
+        refuse_other_data(place, changed_files(prepared.fingerprints, place))
+        display.say(f"A run stands in {place}, at update {int(checkpoint.name.split('-')[1]):,}: the plan is for all of it.")
+    elif kept:
+        display.say(f"{prepared.directory} is ready: `headway train` with the same options and --out uses it.")
+    return prepared
+
+
+def _plan_corpus(
+    settings: "Settings",
+    prepared: "Prepared",
+    place: Path,
+    seconds: float,
+    used: float,
+    others: "Gpus | None",
+    display: "Display",
+) -> "Figures":
+    from headway.training.forecast import Size, forecast, read_epoch
+    from headway.training.group import Group
+    from headway.training.run import resolve_run
+
+    settings, architecture = resolve_run(settings, prepared)
+    epoch = read_epoch(prepared.store_of_epoch(0), architecture, settings.training)
+    speed = _assume_speed(settings, epoch, used)
+    if seconds:
+        speed = _measure_speed(settings, architecture, prepared, place, seconds, epoch, speed, display)
+    size = Size(prepared.facts.pairs_read, prepared.facts.pairs_kept, prepared.tokenizers.shared)
+    return forecast(settings, architecture, size, epoch, speed, gpus=others, device=Group().device.type)
+
+
+def _plan_unseen(
+    settings: "Settings", pairs: int, source_length: float, target_length: float, used: float, others: "Gpus | None"
+) -> "Figures":
+    """For a corpus of which only the size is known."""
+    from headway.models.presets import build_architecture
+    from headway.text.tokenizer import choose_vocab_size
+    from headway.training.choices import resolve
+    from headway.training.forecast import Size, forecast, imagine_epoch
+    from headway.training.group import Group
+    from headway.training.machine import choose_division
+
+    settings = resolve(settings, pairs=pairs, target_tokens=round(pairs * (target_length + 1)))
+    characters = round(pairs * (source_length + target_length) * CHARACTERS)
+    vocabulary, shared = settings.tokenizer.vocab_size or choose_vocab_size(characters), settings.tokenizer.shared
+    architecture = build_architecture(settings.model, source_vocab=vocabulary, target_vocab=vocabulary, shared=shared)
+    settings = settings.model_copy(update={"training": choose_division(settings.training)})
+    epoch = imagine_epoch(pairs, source_length, target_length, architecture, settings.training)
+    size, speed = Size(None, pairs, shared), _assume_speed(settings, epoch, used)
+    return forecast(settings, architecture, size, epoch, speed, gpus=others, device=Group().device.type)
+
+
+def _assume_speed(settings: "Settings", epoch: "Epoch", used: float) -> "Speed":
+    """From the best matrix product of the cores or GPUs that will be used, and the share of it that is assumed."""
+    from headway.training.forecast import Speed
+    from headway.training.group import Group
+    from headway.training.machine import count_cores, measure_peak, threads
+
+    training, device = settings.training, Group().device
+    assert isinstance(training.processes, int) and training.threads
+    with threads(min(count_cores(), training.processes * training.threads)):
+        peak = measure_peak(device) * (training.processes if device.type == "cuda" else 1)
+    return Speed(used * peak * epoch.lengths.target / epoch.flops, used, measured=False)
+
+
+def _measure_speed(
+    settings: "Settings",
+    architecture: "Architecture",
+    prepared: "Prepared",
+    place: Path,
+    seconds: float,
+    epoch: "Epoch",
+    assumed: "Speed",
+    display: "Display",
+) -> "Speed":
+    """Make updates with all processes, as training does. Where an update is too long for that, each of its passes is taken for
+    one: as many tokens at once, only Adam steps more often.
+    """
+    from headway.training.forecast import Speed
+    from headway.training.team import Plan, lead
+
+    training = settings.training
+    assert training.batch_tokens and training.accumulate
+    if epoch.tokens_per_update / assumed.tokens_per_second > seconds / 10:
+        one_pass = {"batch_tokens": training.batch_tokens // training.accumulate, "accumulate": 1}
+        settings = settings.model_copy(update={"training": training.model_copy(update=one_pass)})
+    display.update("Starting", 0, None)
+    knows_memory = _forget_peak_memory()
+    with lead(Plan(settings, architecture, place, rehearsal=seconds), prepared, display, lambda *_: None) as trainer:
+        tokens_per_second, mfu = trainer.rehearse(seconds)
+    display.close()
+    memory_bytes = _peak_memory() if knows_memory else None
+    if not tokens_per_second:
+        display.say(
+            f"An update takes longer than {seconds:g} seconds: its speed is assumed. To measure it, give more --seconds."
+        )
+        return replace(assumed, memory_bytes=memory_bytes)
+    return Speed(tokens_per_second, mfu, measured=True, memory_bytes=memory_bytes)
+
+
+def _forget_peak_memory() -> bool:
+    """So that the peak is training's and not the preparation's. Linux can, for a processor's memory."""
+    import torch
+
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return False
+    return not torch.cuda.is_available()
+
+
+def _peak_memory() -> int:
+    lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return 1024 * int(lines["VmHWM"].split()[0])
+
+
+def _command(config_file: Path | None, given: Given, settings: "Settings", out: Path | None) -> str:
+    """What to type next."""
+    data = settings.data
+    source, target = data.source_language or "en", data.target_language or "de"
+    if not data.train:
+        given = {("data", "train"): ["data/train"], ("data", "from"): source, ("data", "to"): target} | given
+    file = ["--config", str(config_file)] if config_file else []
+    words = [*file, *as_options(given), "--out", str(out or f"runs/{source}-{target}")]
+    return f"{headway_command()} train {shlex.join(words)}"
+
+
+def _tell(f: "Figures", command: str) -> Iterator[str]:
+    """The figures as a table, and what they do not say by themselves."""
+    machine = f"{_count(f.processes, 'process')} x {_count(f.threads, 'thread')}, {f.precision}"
+    other_side = "shared" if f.shared_vocabulary else f"and {f.source_vocabulary:,} of the source"
+    rows = {
+        "Corpus": f"{_tell_corpus(f)}; {f.target_tokens:,} target tokens an epoch",
+        "Vocabulary": f"{f.vocabulary:,} pieces, {other_side}",
+        "Model": f"{f.preset}: {f.layers}+{f.decoder_layers} layers, d_model {f.d_model}, {f.parameters:,} parameters",
+        "Update": f"{f.batch_tokens:,} target tokens; {machine}",
+        "Length": f"{_count(f.steps, 'update')}, {f.epochs:,.1f} epochs{_tell_minutes(f)}",
+        "Memory": f"{_bytes(f.memory_bytes)} a process, {'measured' if f.memory_measured else 'estimated'}",
+        "Disk": f"{_bytes(f.disk_bytes)} for {_count(f.checkpoints, 'checkpoint')} and the models",
+        "Arithmetic": f"{_power(f.flops)} FLOPs",
+        "Time here": f"{_time(f.seconds)}: {f.tokens_per_second:,.0f} target tokens/s, {f.mfu:.0%} of peak, "
+        + ("measured" if f.measured else "assumed"),
+    }
+    if f.gpus and f.gpu_seconds is not None:
+        rows["Time there"] = (
+            f"{_time(f.gpu_seconds)}: {_count(f.gpus, 'GPU')} of {f.tflops:g} TFLOP/s, {f.utilisation:.0%} of peak, assumed"
+        )
+    yield from (f"{name:12}{text}" for name, text in rows.items())
+    yield from ("", "Times are of the updates alone: validations come on top, and --patience may end a run sooner.")
+    if f.paper_flops:
+        yield from ("", _tell_paper(f, f.paper_flops))
+    yield from ("", "To start:", f"  {command}")
+
+
+def _tell_corpus(f: "Figures") -> str:
+    if f.pairs_read is not None:
+        return f"{_count(f.pairs_read, 'pair')} read, {f.pairs:,} kept for training"
+    return (
+        f"{_count(f.pairs, 'pair')} of {f.source_tokens / f.pairs - 1:g} and {f.target_tokens / f.pairs - 1:g} pieces, assumed"
+    )
+
+
+def _tell_minutes(f: "Figures") -> str:
+    return f", as far as {f.max_minutes:g} minutes go" if f.max_minutes else ""
+
+
+def _tell_paper(f: "Figures", flops: float) -> str:
+    from headway.training.forecast import PAPER_GPUS, PAPER_TFLOPS
+
+    return textwrap.fill(
+        f"The paper gives {_power(flops)} FLOPs for this: {PAPER_GPUS} GPUs x {f.paper_hours} hours x {PAPER_TFLOPS} TFLOP/s "
+        f"of peak, which is what its machine could have computed in that time. The {_power(f.flops)} above is what the model "
+        f"needs; the quotient, {f.paper_utilisation:.2f}, is the share of the peak that was used.",
+        width=100,
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def _bytes(number: float) -> str:
+    return f"{number / 1e9:.1f} GB" if number >= 1e9 else f"{number / 1e6:.0f} MB"
+
+
+def _power(number: float) -> str:
+    return f"{number:.1e}".replace("e+", "e")
+
+
+def _time(seconds: float) -> str:
+    from headway.progress import duration
+
+    days = seconds / 86_400
+    return f"{days:,.0f} days" if days >= 3 else duration(seconds)
