@@ -131,7 +131,8 @@ class Watch:
             try:
                 status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
                 rss, anonymous = (int(status[name].split()[0]) / 1024 for name in ("VmRSS", "RssAnon"))
-                command = Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ").strip()
+                words = Path(f"/proc/{pid}/cmdline").read_text().strip("\0").split("\0")
+                command = " ".join(words[words.index("-m") + 1 :][:2]) if "-m" in words else ""
             except (OSError, KeyError):  # it has just ended
                 continue
             known = self.processes.setdefault(pid, Process(command))

@@ -91,7 +91,9 @@ class DataSettings(Section):
 
 class TrainingSettings(Section):
     batch_tokens: int | None = Field(None, ge=1, description="target tokens of one update")
-    accumulate: int | None = Field(None, ge=1, description="passes that one update is computed in")
+    accumulate: int | None = Field(
+        None, ge=1, description="passes that one update is cut into; small ones are computed together"
+    )
     label_smoothing: float = Field(0.1, ge=0, lt=1, description="share of probability spread over the vocabulary")
     learning_rate: float | None = Field(
         None, gt=0, description="peak of the schedule; d_model^-0.5 * warmup^-0.5 with the paper's"
@@ -182,7 +184,7 @@ def build_settings(content: Mapping[str, Any]) -> Settings:
     try:
         return Settings.model_validate(content)
     except ValidationError as error:
-        problems = [_explain(problem) for problem in error.errors()]
+        problems = dict.fromkeys(_explain(problem) for problem in error.errors())
         raise RequestError("\n".join(problems), "`headway train --help` lists every setting.") from None
 
 
@@ -204,6 +206,8 @@ def did_you_mean(word: str, known: list[str]) -> str:
 def _explain(problem: Mapping[str, Any]) -> str:
     place = [str(part) for part in problem["loc"]]
     name = ".".join(place)
+    if name.startswith("training.processes"):  # a number or a word: pydantic tells of each by itself
+        return f"Setting training.processes: a whole number from 1, or auto, found {problem['input']!r}."
     if problem["type"] == "extra_forbidden":
         return f"Unknown setting {name}.{_suggest(place)}"
     wanted = str(problem["msg"])

@@ -28,10 +28,11 @@ from headway.cli.settings import COMMAND, ConfigFile, Given, as_options, given_s
 from headway.errors import RequestError
 
 if TYPE_CHECKING:
-    from headway.config import Architecture, Settings
+    from headway.config import Settings
     from headway.data.prepare import Prepared
     from headway.progress import Display
     from headway.training.forecast import Epoch, Figures, Gpus, Speed
+    from headway.training.team import Orders
 
 __all__ = ["COMMAND", "run"]
 LENGTH = 27.0  # pieces of a sentence, if not given: about those of news, in pieces of the paper's vocabulary
@@ -76,8 +77,8 @@ def run(
     with Display() as display:
         if settings.data.train:
             with _place(out) as place:
-                prepared = _prepare(settings, place, display, kept=out is not None)
-                figures = _plan_corpus(settings, prepared, place, seconds, used, others, display)
+                orders, prepared = _prepare(settings, place, display, kept=out is not None)
+                figures = _plan_corpus(orders, prepared, seconds, used, others, display)
         else:
             assert pairs
             figures = _plan_unseen(settings, pairs, source_length or LENGTH, target_length or LENGTH, used, others)
@@ -145,34 +146,22 @@ def _place(out: Path | None) -> Iterator[Path]:
             yield out
 
 
-def _prepare(settings: "Settings", place: Path, display: "Display", *, kept: bool) -> "Prepared":
+def _prepare(settings: "Settings", place: Path, display: "Display", *, kept: bool) -> "tuple[Orders, Prepared]":
     """As training does. A run that stands there keeps its data: other settings are refused."""
-    from headway.data.prepare import prepare, why_rebuild
-    from headway.training.directory import changed_files, refuse_other_data, refuse_other_settings
-    from headway.training.run import resolve_run
-    from headway.training.state import newest_whole
+    from headway.training.run import prepare_run
 
-    checkpoint = newest_whole(place / "checkpoints", display.say)
-    if checkpoint:
-        refuse_other_settings(settings, place)
-        refuse_other_data(place, why_rebuild(settings, place / "data"))
-    prepared = prepare(settings, place / "data", display.update)
-    display.close()
-    for line in [*([prepared.note] if prepared.note else []), *prepared.summary()]:
-        display.say(line)
-    if checkpoint:
-        refuse_other_settings(resolve_run(settings, prepared)[0], place)
-        refuse_other_data(place, changed_files(prepared.fingerprints, place))
-        display.say(f"A run stands in {place}, at update {int(checkpoint.name.split('-')[1]):,}: the plan is for all of it.")
+    orders, prepared = prepare_run(settings, place, display)
+    if orders.checkpoint:
+        step = int(orders.checkpoint.name.split("-")[1])
+        display.say(f"A run stands in {place}, at update {step:,}: the plan is for all of it.")
     elif kept:
         display.say(f"{prepared.directory} is ready: `headway train` with the same options and --out uses it.")
-    return prepared
+    return orders, prepared
 
 
 def _plan_corpus(
-    settings: "Settings",
+    orders: "Orders",
     prepared: "Prepared",
-    place: Path,
     seconds: float,
     used: float,
     others: "Gpus | None",
@@ -180,13 +169,12 @@ def _plan_corpus(
 ) -> "Figures":
     from headway.training.forecast import Size, forecast, read_epoch
     from headway.training.group import Group
-    from headway.training.run import resolve_run
 
-    settings, architecture = resolve_run(settings, prepared)
+    settings, architecture = orders.settings, orders.architecture
     epoch = read_epoch(prepared.store_of_epoch(0), architecture, settings.training)
     speed = _assume_speed(settings, epoch, used)
     if seconds:
-        speed = _measure_speed(settings, architecture, prepared, place, seconds, epoch, speed, display)
+        speed = _measure_speed(orders, prepared, seconds, epoch, speed, display)
     size = Size(prepared.facts.pairs_read, prepared.facts.pairs_kept, prepared.tokenizers.shared)
     return forecast(settings, architecture, size, epoch, speed, gpus=others, device=Group().device.type)
 
@@ -226,10 +214,8 @@ def _assume_speed(settings: "Settings", epoch: "Epoch", used: float) -> "Speed":
 
 
 def _measure_speed(
-    settings: "Settings",
-    architecture: "Architecture",
+    orders: "Orders",
     prepared: "Prepared",
-    place: Path,
     seconds: float,
     epoch: "Epoch",
     assumed: "Speed",
@@ -239,16 +225,17 @@ def _measure_speed(
     one: as many tokens at once, only Adam steps more often.
     """
     from headway.training.forecast import Speed
-    from headway.training.team import Plan, lead
+    from headway.training.team import lead
 
-    training = settings.training
+    settings, training = orders.settings, orders.settings.training
     assert training.batch_tokens and training.accumulate
     if epoch.tokens_per_update / assumed.tokens_per_second > seconds / 10:
         one_pass = {"batch_tokens": training.batch_tokens // training.accumulate, "accumulate": 1}
         settings = settings.model_copy(update={"training": training.model_copy(update=one_pass)})
     display.update("Starting", 0, None)
     knows_memory = _forget_peak_memory()
-    with lead(Plan(settings, architecture, place, rehearsal=seconds), prepared, display, lambda *_: None) as trainer:
+    rehearsal = replace(orders, settings=settings, checkpoint=None, rehearsal=seconds)
+    with lead(rehearsal, prepared, display, lambda *_: None) as trainer:
         tokens_per_second, mfu = trainer.rehearse(seconds)
     display.close()
     memory_bytes = _peak_memory() if knows_memory else None

@@ -83,7 +83,10 @@ def _parameters() -> list[inspect.Parameter]:
 
 def _metavar(annotation: Any) -> str:
     """What a value looks like: its choices, or its type."""
-    kind = get_args(annotation)[0] if get_origin(annotation) in (Union, UnionType) else annotation
-    if get_origin(kind) is Literal:
-        return "|".join(get_args(kind))
-    return {int: "N", float: "X"}.get(kind, "TEXT")
+    if get_origin(annotation) in (Union, UnionType):
+        return "|".join(_metavar(kind) for kind in get_args(annotation) if kind is not type(None))
+    if get_origin(annotation) is Annotated:
+        return _metavar(get_args(annotation)[0])
+    if get_origin(annotation) is Literal:
+        return "|".join(get_args(annotation))
+    return {int: "N", float: "X"}.get(annotation, "TEXT")

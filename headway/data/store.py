@@ -19,7 +19,7 @@ from headway.errors import DataError
 
 Ids = NDArray[np.unsignedinteger[Any]]
 Lengths = NDArray[np.integer[Any]]
-RESIDENT = 2**27  # bytes of a file that may stay in memory, about
+RESIDENT = 2**26  # bytes of a file of ids that may stay in memory, about
 AROUND = 2**16  # bytes that Linux brings in for each sentence that is read
 
 
@@ -60,38 +60,34 @@ class _SideReader:
     """The sentences of one language. Of a large file, what was read is let go again, or an epoch would bring in all of it."""
 
     def __init__(self, directory: Path, side: str, kind: str, pairs: int) -> None:
-        self._maps: list[mmap.mmap] = []
-        self._offsets = self._map(directory / f"{side}.offsets", np.dtype("<i8"), pairs + 1)
-        self._ids: Ids = self._map(directory / f"{side}.ids", np.dtype(kind), int(self._offsets[-1]))
-        self._large = self._ids.nbytes > RESIDENT
+        offsets = _map(directory / f"{side}.offsets", 8 * (pairs + 1))
+        self._offsets = np.frombuffer(offsets, "<i8")
+        self._mapped = _map(directory / f"{side}.ids", np.dtype(kind).itemsize * int(self._offsets[-1]))
+        self._ids: Ids = np.frombuffer(self._mapped, kind)
         self._reads = 0
 
     def __getitem__(self, index: int) -> Ids:
         self._reads += 1
-        if self._large and self._reads % (RESIDENT // AROUND) == 0:
+        if self._reads * AROUND > RESIDENT and self._ids.nbytes > RESIDENT:
             self._release()
         return self._ids[self._offsets[index] : self._offsets[index + 1]]
 
     def lengths(self) -> Lengths:
         lengths = np.empty(len(self._offsets) - 1, np.int32)
-        np.subtract(self._offsets[1:], self._offsets[:-1], out=lengths, casting="unsafe")
-        self._release()
-        return lengths
-
-    def _map(self, path: Path, kind: np.dtype[Any], count: int) -> NDArray[Any]:
-        if path.stat().st_size != count * kind.itemsize:
-            raise ValueError(f"{path.name} is shorter or longer than it was written")
-        if not count:  # an empty file cannot be mapped
-            return np.empty(0, kind)
-        with path.open("rb") as file:
-            self._maps.append(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        return np.frombuffer(self._maps[-1], kind)
+        return np.subtract(self._offsets[1:], self._offsets[:-1], out=lengths, casting="unsafe")
 
     def _release(self) -> None:
         """Unload the pages: arrays that were handed out stay valid, and bring theirs in again."""
-        if hasattr(mmap, "MADV_DONTNEED"):
-            for mapped in self._maps:
-                mapped.madvise(mmap.MADV_DONTNEED)
+        self._reads = 0
+        if isinstance(self._mapped, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            self._mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def _map(path: Path, size: int) -> mmap.mmap | bytes:
+    if path.stat().st_size != size:
+        raise ValueError(f"{path.name} is shorter or longer than it was written")
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""  # an empty file cannot be mapped
 
 
 class StoreWriter:

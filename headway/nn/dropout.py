@@ -1,7 +1,7 @@
 """Section 5.4, residual dropout: `nn.Dropout` with cheaper masks.
 
 On a processor the masks of `nn.Dropout` are dear: one draw for each number. Here each 64-bit draw of torch's own generator
-decides on four numbers, 16 bits each: seeded, saved and restored like everything of torch's (benchmarks/blocks.py).
+decides on four numbers, 16 bits each: seeded, saved and restored like everything of torch's (benchmarks/ablation.py).
 """
 
 import torch

@@ -14,13 +14,13 @@ from headway.models.presets import PRESETS
 from headway.nn.short_attention import LONGEST
 from headway.training.choices import choose_budget, total_updates
 from headway.training.loss import ROWS
-from headway.training.update import PASS_TOKENS
+from headway.training.update import count_passes
 
 NUMBER = 4  # bytes; weights, gradients and Adam's running means are fp32 whatever the products are
 HELD = 4 * NUMBER  # bytes a parameter: itself, its gradient, Adam's two running means
 SAVED = 3 * NUMBER  # bytes a parameter of a checkpoint, which has no gradient
-PROGRAM = 320_000_000  # bytes of a process before it has a model: Python, torch, tokenizers; measured
-SPARE = 1.25  # what the backward pass needs beside what was kept, padding, gaps between blocks; measured
+PROGRAM = 340_000_000  # bytes of a process before it has a model: Python, torch, tokenizers; measured
+SPARE = 1.5  # what the backward pass needs beside what was kept, padding, freed memory that is kept; measured
 
 
 @dataclass(frozen=True)
@@ -278,9 +278,8 @@ def _held(a: Architecture, training: TrainingSettings) -> float:
 
 def pass_tokens(training: TrainingSettings, device: str) -> float:
     """Target tokens that a process computes at once (training/update.py)."""
-    assert training.batch_tokens and training.accumulate and isinstance(training.processes, int)
-    share = training.batch_tokens / training.processes
-    return share / max(1, min(training.accumulate, int(share // PASS_TOKENS[device])))
+    assert training.batch_tokens and isinstance(training.processes, int)
+    return training.batch_tokens / (training.processes * count_passes(training, training.processes, device))
 
 
 def count_checkpoints(training: TrainingSettings, steps: int) -> int:

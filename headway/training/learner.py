@@ -16,7 +16,12 @@ MOMENTS = ("exp_avg", "exp_avg_sq")  # Adam's two running means of each paramete
 
 
 class Learner(ABC):
-    """The part of a model that this process holds, and what it does with the others to learn."""
+    """The part of a model that this process holds, and what it does with the others to learn.
+
+    `can_give_up`: a process may leave a pass before its end, and the others only find it in the sum.
+    """
+
+    can_give_up = True
 
     def __init__(self, objective: Objective) -> None:
         self.model: Transformer = objective.model

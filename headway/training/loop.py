@@ -38,7 +38,7 @@ from headway.training.validation import Validation, Validator
 REPORT_EVERY = 10  # updates
 UNKNOWN = 10**9  # updates, while minutes are being measured: the rate does not fall yet
 VALIDATION_SHARE = 0.1  # of the time, at most
-EXPLODED = 2.0  # a report's loss so far above the lowest one: what was learned is lost
+EXPLODED = 2.0  # so far above the lowest loss: what was learned is lost
 MOST_SETBACKS = 2  # the third time the run stops
 Weights = dict[str, Tensor]
 Keep = Callable[[str, State, Validation | None, Weights], None]
@@ -95,8 +95,8 @@ class Trainer:
             while not self.done():
                 try:
                     self._run_epoch(interruption)
-                except _Diverged as why:
-                    self._set_back(str(why))
+                except _Diverged as diverged:
+                    self._set_back(diverged)
 
     def rehearse(self, seconds: float) -> tuple[float, float]:
         """Make updates for so long and keep nothing: target tokens a second, and the share of the peak that they came to."""
@@ -173,13 +173,16 @@ class Trainer:
         gradient = self._compute_gradient(passes, stopping)
         loss = gradient.loss / gradient.tokens
         if not math.isfinite(loss):
-            raise _Diverged(f"the loss is {loss}")
+            raise _Diverged(f"the loss is {loss}", state.step)
         if not math.isfinite(gradient.norm):
-            raise _Diverged("the gradient is not finite")
+            raise _Diverged("the gradient is not finite", state.step)
         self.learner.step(self._rate(state.step + 1))
         state.step, state.place, state.tokens = state.step + 1, state.place + 1, state.tokens + gradient.tokens
         state.seconds = self._seconds()
         state.loss, state.loss_tokens = state.loss + gradient.loss, state.loss_tokens + gradient.tokens
+        state.watched, state.watched_tokens = state.watched + gradient.loss, state.watched_tokens + gradient.tokens
+        if state.step % REPORT_EVERY == 0:
+            self._watch()
         self._meter.count(gradient.tokens, self._flops(passes))
         return gradient.stopping
 
@@ -200,15 +203,15 @@ class Trainer:
             )
             if not gradient.out_of_memory:
                 return gradient
-            if state.splits * self.group.size >= max(map(len, passes)):
+            if state.splits * self.group.size >= sum(map(len, passes)):
                 raise TrainingError(
                     f"Memory does not suffice at update {state.step + 1:,}, not even for a pass of one pair.",
                     "Give --recompute, a smaller model, a smaller --max-length, or fewer --processes.",
                 )
             state.splits *= 2
             self.display.say(
-                f"update {state.step + 1:>6,}  memory ran out: from here on each pass is computed in {state.splits} parts, "
-                "which changes no update"
+                f"update {state.step + 1:>6,}  memory ran out: from here on each pass is computed in {state.splits} parts; "
+                "updates are of the same pairs"
             )
 
     def _flops(self, passes: list[Indices]) -> float:
@@ -231,12 +234,18 @@ class Trainer:
         if budget and (saving or self.done()):
             self._save()
 
+    def _watch(self) -> None:
+        """Over as many updates each time: the pairs of a single one are all of one length, and may be easy or hard."""
+        state = self.state
+        loss = state.watched / state.watched_tokens
+        state.watched, state.watched_tokens = 0.0, 0
+        if state.lowest is not None and loss > state.lowest + EXPLODED:
+            raise _Diverged(f"the loss rose to {loss:.2f}, from {state.lowest:.2f}", state.step - REPORT_EVERY)
+        state.lowest = loss if state.lowest is None else min(loss, state.lowest)
+
     def _report(self) -> dict[str, Any]:
         state = self.state
         loss = state.loss / state.loss_tokens
-        if state.lowest is not None and loss > state.lowest + EXPLODED:
-            raise _Diverged(f"the loss rose to {loss:.2f}, from {state.lowest:.2f}")
-        state.lowest = min(loss, state.lowest or loss)
         state.loss, state.loss_tokens = 0.0, 0
         speed, flops = self._meter.read()
         self._meter = _Meter()
@@ -260,7 +269,7 @@ class Trainer:
         weights = self.learner.weights()
         found = self.validator.validate(self.learner.whole_model(weights))
         if not math.isfinite(found.loss):
-            raise _Diverged(f"the validation loss is {found.loss}")
+            raise _Diverged(f"the validation loss is {found.loss}", state.step - 1)
         value = found.value(self.settings.training.metric)
         better = state.best is None or value > state.best
         if better:
@@ -341,11 +350,13 @@ class Trainer:
         rate = learning_rate(training, step, d_model=self.learner.model.architecture.d_model, warmup=warmup, total=total)
         return rate * 0.5**self.state.setbacks
 
-    def _set_back(self, why: str) -> None:
-        """Go back to the last good state with half the rate; not for ever."""
-        failed, setbacks, splits, best = self.state.step + 1, self.state.setbacks + 1, self.state.splits, self.state.best
-        checkpoints = self.directory / "checkpoints"
-        newest = self.group.tell(str(newest_whole(checkpoints, self.display.say) or "") if self.group.first else "")
+    def _set_back(self, diverged: "_Diverged") -> None:
+        """Go back to the last good state with half the rate; not for ever.
+
+        Not to a checkpoint that an interruption made: without it, the run would go elsewhere.
+        """
+        before, setbacks, why = self.state, self.state.setbacks + 1, str(diverged)
+        newest = self.group.tell(self._find_good(diverged.good) if self.group.first else "")
         if setbacks > MOST_SETBACKS:
             raise self._gave_up(why, newest)
         if newest:
@@ -354,12 +365,17 @@ class Trainer:
             architecture, pad = self.learner.model.architecture, self.learner.model.pad
             fresh = build(architecture, pad=pad, seed=self.settings.training.seed)
             self.learner.restore(get_weights(fresh), {}, 0)
-            self.state = State(asked=self._asked())
-        self.state.setbacks, self.state.splits, self.state.best = setbacks, splits, best
-        self._seconds_before = self.state.seconds
+            self.state = State(asked=self._asked(), budget=before.budget)
+        if before.budget is None:  # minutes are being measured: begin anew with that
+            self._seconds_before, self._begun, self._first_step = self._seconds(), time.monotonic(), self.state.step
+        self.state.setbacks, self.state.splits, self.state.best = setbacks, before.splits, before.best
         self._log_rewind()
         where = f"update {self.state.step:,}" if newest else "the beginning"
-        self.display.say(f"update {failed:>6,}  {why}: back to {where}, with half the learning rate from there on.")
+        self.display.say(f"update {before.step + 1:>6,}  {why}: back to {where}, with half the learning rate from there on.")
+
+    def _find_good(self, upto: int) -> str:
+        every = self.state.budget.checkpoint_every if self.state.budget else 1
+        return str(newest_whole(self.directory / "checkpoints", self.display.say, every=every, upto=upto) or "")
 
     def _gave_up(self, why: str, newest: str) -> TrainingError:
         step = self.state.step + 1
@@ -376,7 +392,11 @@ class Trainer:
 
 
 class _Diverged(Exception):
-    """The model is lost: why, in words."""
+    """The model is lost: why, in words, and the last update after which it was `good`."""
+
+    def __init__(self, why: str, good: int) -> None:
+        super().__init__(why)
+        self.good = good
 
 
 class _Meter:

@@ -11,6 +11,7 @@ from typing import Literal
 import torch
 
 from headway.config import TrainingSettings
+from headway.errors import RequestError
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
@@ -26,8 +27,14 @@ def count_cores() -> int:
 def choose_division(training: TrainingSettings, processes: int | None = None) -> TrainingSettings:
     """The settings with what this machine decides: by how many processes and threads, and how precisely. Some may be there."""
     assert training.batch_tokens
-    if processes is None:
-        processes = _choose_processes(training.batch_tokens) if training.processes == "auto" else training.processes
+    given = None if training.processes == "auto" else training.processes
+    if given and processes and given != processes:
+        raise RequestError(f"torchrun started {processes} processes, --processes says {given}.", "Leave --processes out.")
+    processes = processes or given or _choose_processes(training.batch_tokens)
+    if torch.cuda.is_available() and processes > torch.cuda.device_count() and "LOCAL_WORLD_SIZE" not in os.environ:
+        raise RequestError(f"There are {torch.cuda.device_count()} GPUs, not {processes}.", "Give fewer --processes.")
+    if training.shard and processes == 1:
+        raise RequestError("One process has nobody to share a model with.", "Leave --shard out, or give --processes 2 or more.")
     chosen = {
         "processes": processes,
         "threads": training.threads or _choose_threads(processes),
@@ -44,8 +51,11 @@ def _choose_processes(batch_tokens: int) -> int:
 
 
 def _choose_threads(processes: int) -> int:
-    """Each process's share of those that torch would use: the cores, or what OMP_NUM_THREADS says."""
-    return max(1, torch.get_num_threads() // processes)
+    """What OMP_NUM_THREADS says, or a process's share of this machine's cores."""
+    if "OMP_NUM_THREADS" in os.environ:
+        return torch.get_num_threads()
+    here = int(os.environ.get("LOCAL_WORLD_SIZE", processes))  # torchrun's name for its processes on this machine
+    return max(1, torch.get_num_threads() // here)
 
 
 def _choose_precision() -> Literal["fp32", "bf16"]:

@@ -22,12 +22,13 @@ from headway.training.directory import (
     locked,
     refuse_other_data,
     refuse_other_settings,
+    with_stored_precision,
 )
 from headway.training.group import Group, join_torchrun
 from headway.training.loop import Keep, Trainer, Weights
 from headway.training.machine import choose_division
 from headway.training.state import State, list_checkpoints, load_weights, newest_whole
-from headway.training.team import Plan, build_validator, describe, follow, lead
+from headway.training.team import Orders, build_validator, describe, follow, lead
 from headway.training.validation import Validation
 from headway.translator import load
 
@@ -72,27 +73,18 @@ def run_training(settings: Settings, out: Path, display: Display, scope: Scope |
     _check_request(settings)
     torchrun = join_torchrun()
     if torchrun and not torchrun.first:
-        follow(torchrun)
+        try:
+            follow(torchrun)
+        except HeadwayError as error:  # which the first process tells too
+            raise SystemExit(error.exit_code) from None
         raise SystemExit(0)
     check_directory(out)
     with locked(out):
-        checkpoint = newest_whole(out / "checkpoints", display.say)
-        if checkpoint:
-            refuse_other_settings(settings, out)
-            refuse_other_data(out, why_rebuild(settings, out / "data"))
-        prepared = prepare(settings, out / "data", display.update)
-        display.close()
-        for line in [*([prepared.note] if prepared.note else []), *prepared.summary()]:
-            display.say(line)
-        settings, architecture = resolve_run(settings, prepared, torchrun)
-        if checkpoint:
-            refuse_other_settings(settings, out)  # now with what the corpus chose
-            refuse_other_data(out, changed_files(prepared.fingerprints, out))
-        plan = Plan(settings, architecture, out, checkpoint)
-        with lead(plan, prepared, display, _bundle_writer(plan, prepared, scope), torchrun) as trainer:
+        orders, prepared = prepare_run(settings, out, display, torchrun)
+        with lead(orders, prepared, display, _bundle_writer(orders, prepared, scope), torchrun) as trainer:
             display.say(describe(trainer))
-            if checkpoint:
-                display.say(f"Going on from update {trainer.state.step:,}, as saved in {checkpoint}.")
+            if orders.checkpoint:
+                display.say(f"Going on from update {trainer.state.step:,}, as saved in {orders.checkpoint}.")
             if trainer.done():
                 display.say(f"This run is complete; to train longer, give it a larger {_what_ended(trainer)}.")
             trainer.write_settings()
@@ -101,12 +93,30 @@ def run_training(settings: Settings, out: Path, display: Display, scope: Scope |
             finally:
                 display.close()
         if trainer.out_of_patience():
-            training = settings.training
+            training = trainer.settings.training
             display.say(f"Stopped early: no better validation {training.metric} for {training.patience} validations.")
-        return _finish(trainer, architecture)
+        return _finish(trainer, orders.architecture)
 
 
-def resolve_run(settings: Settings, prepared: Prepared, torchrun: Group | None = None) -> tuple[Settings, Architecture]:
+def prepare_run(settings: Settings, out: Path, display: Display, torchrun: Group | None = None) -> tuple[Orders, Prepared]:
+    """Look at what stands in `out`, prepare the data, and make every choice; another run than the one asked for is refused."""
+    checkpoint = newest_whole(out / "checkpoints", display.say)
+    if checkpoint:
+        refuse_other_settings(settings, out)
+        refuse_other_data(out, why_rebuild(settings, out / "data"))
+        settings = with_stored_precision(settings, out)
+    prepared = prepare(settings, out / "data", display.update)
+    display.close()
+    for line in [*([prepared.note] if prepared.note else []), *prepared.summary()]:
+        display.say(line)
+    settings, architecture = _resolve(settings, prepared, torchrun)
+    if checkpoint:
+        refuse_other_settings(settings, out)  # now with what the corpus chose
+        refuse_other_data(out, changed_files(prepared.fingerprints, out))
+    return Orders(settings, architecture, out, checkpoint), prepared
+
+
+def _resolve(settings: Settings, prepared: Prepared, torchrun: Group | None) -> tuple[Settings, Architecture]:
     """The settings with every choice made that the corpus and the machine decide, and the model's shape."""
     chosen = resolve(settings, pairs=prepared.pairs_per_epoch, target_tokens=prepared.target_tokens)
     source, target = prepared.tokenizers.source, prepared.tokenizers.target
@@ -133,10 +143,10 @@ def _check_request(settings: Settings) -> None:
         build_architecture(settings.model, source_vocab=1, target_vocab=1, shared=settings.tokenizer.shared)
 
 
-def _bundle_writer(plan: Plan, prepared: Prepared, scope: Scope | None) -> Keep:
-    settings = plan.settings
+def _bundle_writer(orders: Orders, prepared: Prepared, scope: Scope | None) -> Keep:
+    settings = orders.settings
     manifest = Manifest(
-        architecture=plan.architecture,
+        architecture=orders.architecture,
         source_language=settings.data.source_language,
         target_language=settings.data.target_language,
         tokenizer=settings.tokenizer,
@@ -148,7 +158,7 @@ def _bundle_writer(plan: Plan, prepared: Prepared, scope: Scope | None) -> Keep:
         metrics = {f"valid_{key}": value for key, value in vars(found).items()} if found else {}
         chosen = with_budget(settings, state.budget).model_dump(by_alias=True)
         provenance = Provenance(step=state.step, settings=chosen, data=prepared.fingerprints, metrics=metrics)
-        write_bundle(plan.out / name, manifest.model_copy(update={"provenance": provenance}), weights, prepared.tokenizers)
+        write_bundle(orders.out / name, manifest.model_copy(update={"provenance": provenance}), weights, prepared.tokenizers)
 
     return keep
 

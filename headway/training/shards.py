@@ -15,13 +15,15 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 from headway.models.transformer import Transformer
 from headway.models.weights import set_weights
 from headway.training.group import Group
-from headway.training.learner import Learner
+from headway.training.learner import MOMENTS, Learner
 from headway.training.loss import Objective
 
 warnings.filterwarnings("ignore", message="FSDP2-wrapped module .* returned a view")  # nobody writes into a cache
 
 
 class Shards(Learner):
+    can_give_up = False  # within a pass they wait for each other at every layer
+
     def __init__(self, objective: Objective, group: Group) -> None:
         mesh = init_device_mesh(group.device.type, (group.size,))
         encoder, decoder = objective.model.encoder.layers, objective.model.decoder.layers
@@ -30,7 +32,7 @@ class Shards(Learner):
         for layer in decoder:
             register_fsdp_forward_method(layer, "start")
         super().__init__(objective)
-        self._size = group.size
+        self._group = group
 
     def begin(self) -> None:
         self._optimizer.zero_grad()
@@ -41,8 +43,17 @@ class Shards(Learner):
     def finish(self, clip: float) -> float:
         for parameter in self.model.parameters():
             assert parameter.grad is not None
-            parameter.grad.mul_(self._size)  # FSDP takes the mean over the processes
+            parameter.grad.mul_(self._group.size)  # FSDP takes the mean over the processes
         return float(self._whole(nn.utils.clip_grad_norm_(self.model.parameters(), clip or math.inf)))
+
+    def moments(self) -> dict[str, Tensor]:
+        """Gathered one by one, and kept by the first process alone, which writes them."""
+        return {
+            f"{moment}/{name}": whole.cpu() if self._group.first else whole.new_empty(0)
+            for name, parameter in self.model.named_parameters()
+            for moment in MOMENTS
+            for whole in [self._whole(self._optimizer.state[parameter][moment])]
+        }
 
     def whole_model(self, weights: Mapping[str, Tensor]) -> Transformer:
         model = Transformer(self.model.architecture, pad=self.model.pad)

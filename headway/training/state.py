@@ -38,7 +38,9 @@ class State:
     stale: int = 0  # validations since the best
     loss: float = 0.0  # sum over the target tokens since the last report
     loss_tokens: int = 0
-    lowest: float | None = None  # mean loss of a report
+    watched: float = 0.0  # the same since the last look at whether it exploded
+    watched_tokens: int = 0
+    lowest: float | None = None  # mean loss of the best look so far
     setbacks: int = 0  # times that the loss exploded; each halved the rate
     splits: int = 1  # passes that each pass is cut into, since memory ran out
 
@@ -75,10 +77,13 @@ def list_checkpoints(directory: Path) -> list[Path]:
     return sorted(path for path in directory.glob("step-*") if re.fullmatch(r"step-\d+", path.name))
 
 
-def newest_whole(directory: Path, say: Callable[[str], None]) -> Path | None:
-    """The checkpoint to go on from; damaged ones that are newer are named and left alone."""
+def newest_whole(directory: Path, say: Callable[[str], None], *, every: int = 1, upto: int | None = None) -> Path | None:
+    """The checkpoint to go on from, of a step that `every` divides; damaged ones that are newer are named and left alone."""
     damaged = ""
     for path in reversed(list_checkpoints(directory)):
+        step = int(path.name[5:])
+        if step % every or (upto is not None and step > upto):
+            continue
         try:
             read_checkpoint(path)
         except TrainingError as error:

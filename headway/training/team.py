@@ -29,7 +29,7 @@ from headway.training.workers import start_group
 
 
 @dataclass(frozen=True)
-class Plan:
+class Orders:
     """What all processes must know. With `rehearsal`, so many seconds of updates are made, and nothing is kept."""
 
     settings: Settings  # resolved
@@ -45,7 +45,7 @@ class Plan:
         return json.dumps(content | {"out": str(self.out), "checkpoint": checkpoint, "rehearsal": self.rehearsal})
 
     @classmethod
-    def from_json(cls, text: str) -> "Plan":
+    def from_json(cls, text: str) -> "Orders":
         content = json.loads(text)
         return cls(
             settings=build_settings(content["settings"]),
@@ -57,21 +57,21 @@ class Plan:
 
 
 @contextmanager
-def lead(plan: Plan, prepared: Prepared, display: Display, keep: Keep, torchrun: Group | None = None) -> Iterator[Trainer]:
+def lead(orders: Orders, prepared: Prepared, display: Display, keep: Keep, torchrun: Group | None = None) -> Iterator[Trainer]:
     """The first process's trainer, in a group of those that torchrun started or of as many as the settings say."""
-    with threads(plan.settings.training.threads), _group(torchrun, plan.settings) as group:
-        group.tell(plan.to_json())
-        yield _build_trainer(plan, prepared, display, group, keep)
+    with threads(orders.settings.training.threads), _group(torchrun, orders.settings) as group:
+        group.tell(orders.to_json())
+        yield _build_trainer(orders, prepared, display, group, keep)
 
 
 def follow(group: Group) -> None:
     """What every process but the first does: hear what is to be done, and do it in step with the others."""
-    plan = Plan.from_json(group.tell(""))
-    prepared = load_prepared(plan.out / "data", plan.settings)
-    with threads(plan.settings.training.threads), Path(os.devnull).open("w") as nowhere, Display(nowhere) as display:
-        trainer = _build_trainer(plan, prepared, display, group, _keep_nothing)
-        if plan.rehearsal:
-            trainer.rehearse(plan.rehearsal)
+    orders = Orders.from_json(group.tell(""))
+    prepared = load_prepared(orders.out / "data", orders.settings)
+    with threads(orders.settings.training.threads), Path(os.devnull).open("w") as nowhere, Display(nowhere) as display:
+        trainer = _build_trainer(orders, prepared, display, group, _keep_nothing)
+        if orders.rehearsal:
+            trainer.rehearse(orders.rehearsal)
         else:
             trainer.run()
     group.leave()
@@ -95,33 +95,35 @@ def describe(trainer: Trainer) -> str:
 @contextmanager
 def _group(torchrun: Group | None, settings: Settings) -> Iterator[Group]:
     if torchrun:
-        yield torchrun
-        torchrun.leave()
+        try:
+            yield torchrun
+        finally:
+            torchrun.leave()
     else:
         assert isinstance(settings.training.processes, int)
         with start_group(settings.training.processes) as group:
             yield group
 
 
-def _build_trainer(plan: Plan, prepared: Prepared, display: Display, group: Group, keep: Keep) -> Trainer:
+def _build_trainer(orders: Orders, prepared: Prepared, display: Display, group: Group, keep: Keep) -> Trainer:
     keep_memory()
-    training = plan.settings.training
-    model = build(plan.architecture, pad=prepared.tokenizers.source.pad, seed=training.seed).to(group.device)
+    training = orders.settings.training
+    model = build(orders.architecture, pad=prepared.tokenizers.source.pad, seed=training.seed).to(group.device)
     if training.recompute:
         recompute_layers(model)
     objective = Objective(model, smoothing=training.label_smoothing, dtype=DTYPES[training.precision or "fp32"])
     trainer = Trainer(
-        settings=plan.settings,
+        settings=orders.settings,
         prepared=prepared,
         learner=_build_learner(objective, group, training.shard),
         group=group,
-        validator=build_validator(plan.settings, prepared, group),
-        directory=plan.out,
+        validator=build_validator(orders.settings, prepared, group),
+        directory=orders.out,
         display=display,
         keep=keep,
     )
-    if plan.checkpoint:
-        trainer.go_on_from(plan.checkpoint, best_so_far(plan.out, training.metric))
+    if orders.checkpoint:
+        trainer.go_on_from(orders.checkpoint, best_so_far(orders.out, training.metric))
     return trainer
 
 

@@ -13,11 +13,12 @@ from headway.config import TrainingSettings
 from headway.data.batching import Batch, Indices, collate
 from headway.data.sharing import divide
 from headway.data.store import Store
+from headway.errors import TrainingError
 from headway.text.tokenizer import Tokenizer
 from headway.training.group import Group
 from headway.training.learner import Learner
 
-PASS_TOKENS = {"cpu": 1024, "cuda": 16384}  # target tokens that a process should have at once, if the update has as many
+WORTHWHILE = {"cpu": 1024, "cuda": 16384}  # target tokens that a process should have at once, if its share has as many
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ def compute_gradient(
         return store.source_lengths[pairs] + store.target_lengths[pairs]
 
     torch.manual_seed(_seed(training.seed, step, group.rank))  # so dropout depends on the step and on whose share it is
-    parts = divide(passes, group.size * splits * _passes(training, group), length)[group.rank :: group.size]
+    passes_each = splits * count_passes(training, group.size, group.device.type)
+    parts = divide(passes, group.size * passes_each, length)[group.rank :: group.size]
     tokens = sum(int(store.target_lengths[pairs].sum()) + len(pairs) for pairs in passes)
     learner.model.train()
     learner.begin()
@@ -65,16 +67,20 @@ def compute_gradient(
     except (MemoryError, RuntimeError) as error:
         if not _is_out_of_memory(error):
             raise
+        if not learner.can_give_up:
+            raise TrainingError(
+                f"Memory ran out at update {step + 1:,}.", "Give --recompute, a smaller --batch-tokens, or more --processes."
+            ) from None
         out_of_memory = True
     norm = learner.finish(training.clip)
     total, failed, asked = group.sum(total, out_of_memory, stopping)
     return Gradient(total, tokens, norm, failed > 0, asked > 0)
 
 
-def _passes(training: TrainingSettings, group: Group) -> int:
-    """Of each process: as many as an update has, unless they would be too small to be worth it."""
+def count_passes(training: TrainingSettings, processes: int, device: str) -> int:
+    """Of each process: as many as an update is cut into, unless they would be too small to be worth it."""
     assert training.batch_tokens and training.accumulate
-    return max(1, min(training.accumulate, training.batch_tokens // (group.size * PASS_TOKENS[group.device.type])))
+    return max(1, min(training.accumulate, training.batch_tokens // (processes * WORTHWHILE[device])))
 
 
 def _collate(store: Store, target: Tokenizer, pairs: Indices) -> Batch:

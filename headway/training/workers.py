@@ -22,6 +22,7 @@ from headway.errors import HeadwayError, TrainingError
 from headway.training.group import LOCAL, Group, join
 
 _ROOT = Path(__file__).parents[2]  # so that a worker runs this Headway, wherever it is started
+_HUNG_UP = 75  # exit code of a worker whose others are gone
 _GRACE, _POLL = 3.0, 0.02  # seconds between a worker's end and the news of it; between two looks
 
 
@@ -32,9 +33,11 @@ def start_group(size: int) -> Iterator[Group]:
         yield Group()
         return
     store = TCPStore(LOCAL, 0, size, is_master=True, wait_for_workers=False)
-    workers = [_Worker(rank, size, store.port) for rank in range(1, size)]
+    workers: list[_Worker] = []
     group = None
     try:
+        for rank in range(1, size):
+            workers.append(_Worker(rank, size, store.port))
         while not store.check([worker.arrival for worker in workers]):
             _raise_failure(workers)
             time.sleep(_POLL)
@@ -78,9 +81,9 @@ class _Worker:
         self._said.close()
 
     def failure(self) -> str:
-        """Why it ended, in its own words; nothing if it runs."""
+        """Why it ended, in its own words; nothing if it runs, or has done its work."""
         code = self.process.poll()
-        if code is None:
+        if not code:
             return ""
         self._said.seek(0)
         said = self._said.read().decode(errors="replace").strip()
@@ -95,12 +98,13 @@ def _arrival(rank: int) -> str:
 
 
 def _raise_failure(workers: list[_Worker]) -> None:
-    for worker in workers:
-        if why := worker.failure():
-            raise TrainingError(
-                f"Process {worker.rank + 1} of {len(workers) + 1} stopped: {why}",
-                "What was saved before is whole: the same command goes on from there; --processes 1 does without others.",
-            )
+    failed = [(worker.process.returncode == _HUNG_UP, worker.rank, why) for worker in workers if (why := worker.failure())]
+    if failed:
+        _, rank, why = min(failed)  # whoever only heard others hang up comes last
+        raise TrainingError(
+            f"Process {rank + 1} of {len(workers) + 1} stopped: {why}",
+            "What was saved before is whole: the same command goes on from there; --processes 1 does without others.",
+        )
 
 
 def main() -> None:
@@ -118,6 +122,9 @@ def main() -> None:
         follow(join(store, rank, size))
     except HeadwayError as error:
         sys.exit(str(error))
+    except RuntimeError as error:  # of gloo, most likely
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        sys.exit(_HUNG_UP)
     except Exception as error:
         sys.exit(f"{type(error).__name__}: {error}")
 

@@ -27,14 +27,17 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_readme_has_a_command_for_each_verb_but_the_demo():
-    assert {command.split()[0] for command in COMMANDS} == {"train", "translate", "evaluate", "inspect", "encode", "average"}
+    verbs = {"plan", "train", "translate", "evaluate", "inspect", "encode", "average"}
+    assert {command.split()[0] for command in COMMANDS} == verbs
 
 
 def test_every_command_and_the_python(desk: Path, headway):
     for command in COMMANDS:
         words = shlex.split(command)
-        if words[0] == "train":
+        if words[0] in ("train", "plan"):
             words += BUDGET
+        if words[0] == "plan":
+            words += ["--seconds", "0.5"]
         if words[0] == "average":
             words[words.index("--last") + 1] = "2"
         result = headway(*words)

@@ -13,9 +13,8 @@ from headway.models.flops import Lengths, training_flops
 from headway.models.presets import build_architecture
 from headway.models.transformer import build, count_parameters
 from headway.training import forecast as f
-from headway.training.group import Group
 from headway.training.loss import batch_loss
-from headway.training.update import _passes
+from headway.training.update import count_passes
 
 VOCABULARY = 300
 
@@ -135,7 +134,7 @@ def test_measured_memory_counts_unless_saving_takes_more(measured: int | None):
     speed = f.Speed(1000.0, 0.5, measured=True, memory_bytes=measured)
     figures = f.forecast(Settings(training=chosen), a, f.Size(None, 1000, True), epoch, speed)
     assert figures.memory_measured == (measured == 10**11)
-    assert figures.memory_bytes == (measured if measured == 10**11 else 320_000_000 + 28 * figures.parameters)
+    assert figures.memory_bytes == (measured if measured == 10**11 else f.PROGRAM + 28 * figures.parameters)
 
 
 @pytest.mark.parametrize("tokens", [300, 2048, 8192, 25_000])
@@ -143,7 +142,7 @@ def test_measured_memory_counts_unless_saving_takes_more(measured: int | None):
 @pytest.mark.parametrize("accumulate", [1, 2, 7])
 def test_a_pass_is_as_large_as_the_update_makes_it(tokens: int, processes: int, accumulate: int):
     chosen = training(batch_tokens=tokens, accumulate=accumulate, processes=processes)
-    passes = _passes(chosen, Group(0, processes))
+    passes = count_passes(chosen, processes, "cpu")
     assert f.pass_tokens(chosen, "cpu") == pytest.approx(tokens / processes / passes)
 
 
