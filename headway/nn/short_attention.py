@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-LONGEST = 64  # positions; from there on torch's kernel is as fast, and holds less (benchmarks/ablation.py)
+LONGEST = 64  # positions; from about there on the kernel is as fast, and it holds less
 _NEVER = -1e30  # added to a score that does not count; finite, so that a row without any other stays a number
 
 

@@ -16,7 +16,7 @@ from headway.errors import RequestError
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
-LEAST_TOKENS = 512  # target tokens of an update for each process: with fewer, they wait for each other (benchmarks/README.md)
+LEAST_TOKENS = 512  # target tokens of an update for each process: less is not worth a process
 
 
 def count_cores() -> int:
