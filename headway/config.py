@@ -119,7 +119,7 @@ class TrainingSettings(Section):
     )
     threads: int | None = Field(None, ge=1, description="threads of each process; its share of the cores if not given")
     precision: Literal["fp32", "bf16"] | None = Field(
-        None, description="of matrix products; bf16 where the hardware is faster with it, if not given"
+        None, description="of matrix products; bf16 where the hardware has it, if not given"
     )
     recompute: bool = Field(
         False, description="keep less of the forward pass and compute it again in the backward pass: less memory, more time"

@@ -94,7 +94,7 @@ def refuse_other_settings(settings: Settings, out: Path) -> None:
 
 
 def with_stored_precision(settings: Settings, out: Path) -> Settings:
-    """Which precision is faster here is measured, and might be measured otherwise now: a run keeps what it began with."""
+    """Another machine might choose another one: a run keeps what it began with."""
     precision = settings.training.precision or build_settings(read_yaml(out / "config.yaml")).training.precision
     return settings.model_copy(update={"training": settings.training.model_copy(update={"precision": precision})})
 

@@ -59,11 +59,11 @@ def _choose_threads(processes: int) -> int:
 
 
 def _choose_precision() -> Literal["fp32", "bf16"]:
-    """bf16 where it is faster: on a processor without instructions for it, a product takes a hundred times as long."""
+    """bf16 where the hardware has instructions for it; without them, a product takes a hundred times as long."""
     if torch.cuda.is_available():
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
-    wide, narrow = (min(_time_product(256, torch.device("cpu"), kind) for _ in range(3)) for kind in DTYPES.values())
-    return "bf16" if narrow < 0.7 * wide else "fp32"
+    known = (getattr(torch.cpu, name, None) for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"))
+    return "bf16" if any(has and has() for has in known) else "fp32"
 
 
 def keep_memory() -> None:
@@ -87,11 +87,11 @@ def threads(number: int | None) -> Iterator[None]:
 def measure_peak(device: torch.device) -> float:
     """FLOP/s of this process's best large fp32 matrix product."""
     size = 8192 if device.type == "cuda" else 1536
-    return 2 * size**3 / min(_time_product(size, device, torch.float32) for _ in range(4))
+    return 2 * size**3 / min(_time_product(size, device) for _ in range(4))
 
 
-def _time_product(size: int, device: torch.device, dtype: torch.dtype) -> float:
-    left, right = (torch.ones(size, size, device=device, dtype=dtype) for _ in range(2))
+def _time_product(size: int, device: torch.device) -> float:
+    left, right = (torch.ones(size, size, device=device) for _ in range(2))
     start = time.perf_counter()
     float((left @ right)[0, 0])  # waits for a GPU
     return time.perf_counter() - start
