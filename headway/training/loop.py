@@ -379,7 +379,7 @@ class Trainer:
 
     def _gave_up(self, why: str, newest: str) -> TrainingError:
         step = self.state.step + 1
-        kept = f"The newest state that was saved is {newest}." if newest else "Nothing was saved yet."
+        kept = f"The last good state is {newest}." if newest else "Nothing good was saved yet."
         return TrainingError(
             f"At update {step:,} {why}, for the third time; the learning rate is {self._rate(step):.2g} by now. {kept}",
             "Likely reasons: a learning rate that is too high, a warm-up that is too short, no clipping (--clip 0), or lines "
