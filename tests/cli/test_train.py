@@ -152,7 +152,7 @@ def test_minutes_become_updates_once(tmp_path: Path, corpus: Path, headway):
     newest = sorted((tmp_path / "run" / "checkpoints").iterdir())[-1]
     state = json.loads((newest / "state.json").read_text())
     assert state["step"] == state["budget"]["total"]
-    assert state["seconds"] < 20 and time.monotonic() - begin < 60
+    assert state["seconds"] < 60 and time.monotonic() - begin < 120
 
 
 def test_of_minutes_and_updates_the_smaller_counts(tmp_path: Path, corpus: Path, headway):
