@@ -8,7 +8,7 @@ import difflib
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -39,6 +39,11 @@ class Architecture(Section):
     max_positions: int
     activation: Literal["relu", "gelu"]
     tie: Literal["all", "target", "none"]
+
+    @property
+    def alignment_layer(self) -> int:
+        """The decoder layer whose attention aligns words: the one before the last (Garg et al., 2019), all heads alike."""
+        return max(0, self.n_decoder_layers - 2)
 
 
 class ModelSettings(Section):
@@ -129,9 +134,17 @@ class TrainingSettings(Section):
 
 class DecodingSettings(Section):
     beam: int = Field(5, ge=1, description="hypotheses kept at each step; 1 is greedy")
-    length_penalty: float = Field(0.6, ge=0, description="alpha in the paper's ((5 + n) / 6)^alpha")
+    length_penalty: float = Field(0.6, ge=0, description="alpha, exponent of the length penalty; more is longer")
+    penalty: Literal["paper", "power"] = Field(
+        "paper", description="what alpha is the exponent of: the paper's (5 + n) / 6, or n as in other toolkits"
+    )
+    patience: float = Field(1.5, gt=0, description="times the beam: hypotheses that must have ended before the search ends")
     max_extra: int = Field(50, ge=1, description="longest output: pieces of the input plus this many")
-    batch_tokens: int = Field(4096, ge=1, description="source tokens translated at once")
+    min_length: int = Field(0, ge=0, description="fewest pieces of an output")
+    no_repeat_ngram: int = Field(0, ge=0, description="no run of this many pieces comes twice in an output; 0 lets it")
+    batch_tokens: int | None = Field(
+        None, ge=1, description="source tokens translated at once; what suits the engine if not given"
+    )
 
 
 class Settings(Section):
@@ -186,6 +199,17 @@ def build_settings(content: Mapping[str, Any]) -> Settings:
     except ValidationError as error:
         problems = dict.fromkeys(_explain(problem) for problem in error.errors())
         raise RequestError("\n".join(problems), "`headway train --help` lists every setting.") from None
+
+
+SectionT = TypeVar("SectionT", bound=Section)
+
+
+def override(section: SectionT, given: Mapping[str, Any]) -> SectionT:
+    """The section with some of its settings replaced, checked like any other."""
+    try:
+        return type(section).model_validate({**section.model_dump(), **given})
+    except ValidationError as error:
+        raise RequestError("\n".join(dict.fromkeys(map(_explain, error.errors()))), "Give a value that fits.") from None
 
 
 def merge(content: Mapping[str, Any], overrides: Mapping[tuple[str, str], Any]) -> dict[str, Any]:

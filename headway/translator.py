@@ -1,42 +1,36 @@
 """Translator: raw text in, raw text out."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from headway.bundle import Scope, read_bundle
-from headway.config import DecodingSettings
-from headway.decoding.search import Hypothesis
-from headway.engines.torch import TorchEngine
+from headway.bundle import read_bundle
+from headway.config import override
+from headway.decoding.options import Options, Sampling
+from headway.decoding.ranking import Hypothesis, Ranked, rank
+from headway.decoding.ranking import length_penalty as length_penalty_of
+from headway.engines.batching import batches_by_length
+from headway.engines.choice import ComputeType, EngineName, Engines
+from headway.engines.engine import Engine, Job
 from headway.errors import RequestError
-from headway.models.transformer import Transformer
-from headway.models.weights import set_weights
+from headway.export.ctranslate2 import POSITIONS as LONGEST
+from headway.text.glossary import Glossary
 from headway.text.labels import label_pieces
-from headway.text.tokenizer import Tokenizers
+from headway.text.sentences import join, segment_all
+from headway.text.words import align_words, number_words
+from headway.translation import Translation, put_together
+
+__all__ = ["Inside", "Translation", "Translator", "load"]
 
 POSITIONS = 128  # rows of the position table that `inspect` shows
 MOST_PIECES = 1000  # that `inspect` takes: each layer and head has as many weights as their square
 
+CHUNK = 10_000  # pairs scored before progress is told
+
 OnProgress = Callable[[int, int], None]  # sentences done, sentences in all
-
-
-@dataclass(frozen=True)
-class Translation:
-    """The best translation. `score` is its log-probability over the length penalty; `alternatives` are all that were asked."""
-
-    source: str
-    text: str
-    score: float
-    alternatives: list["Translation"] = field(default_factory=list)
-
-    def to_json(self) -> dict[str, Any]:
-        content: dict[str, Any] = {"source": self.source, "text": self.text, "score": round(self.score, 4)}
-        if self.alternatives:
-            content["alternatives"] = [{"text": other.text, "score": round(other.score, 4)} for other in self.alternatives]
-        return content
 
 
 @dataclass(frozen=True)
@@ -57,43 +51,161 @@ class Inside:
 
 
 class Translator:
-    def __init__(
-        self, engine: TorchEngine, tokenizers: Tokenizers, decoding: DecodingSettings, scope: Scope | None = None
-    ) -> None:
-        self.engine, self.tokenizers, self.decoding, self.scope = engine, tokenizers, decoding, scope
+    """What is not given to a method is as in the bundle. Several threads may use one."""
+
+    def __init__(self, engines: Engines) -> None:
+        manifest = engines.bundles[0].manifest
+        self.engines, self.tokenizers = engines, engines.bundles[0].tokenizers
+        self.decoding, self.scope, self.lines = manifest.decoding, manifest.scope, manifest.lines
 
     def translate(
         self,
         texts: Sequence[str],
         *,
+        prefixes: Sequence[str] | str | None = None,
+        required: Sequence[Sequence[str]] | None = None,
+        terms: Mapping[str, str] | None = None,
+        tokens: bool = False,
+        alignment: bool = False,
+        batch_tokens: int | None = None,
+        on_progress: OnProgress | None = None,
+        **search: Any,
+    ) -> list[Translation]:
+        """One translation for each text, in order, blank for blank; a text of several sentences, sentence by sentence.
+
+        `prefixes` are the beginnings of the translations, one for all or one for each; `required` are words and phrases that
+        must appear in each; `terms` is a glossary: where a text has one of its words, the translation has its translation.
+        `tokens` and `alignment` ask for scores by piece and for links between words. `search` is what `options` takes.
+        """
+        options = self.options(**search)
+        prefixes = [prefixes] * len(texts) if isinstance(prefixes, str) else prefixes
+        _check_texts(texts, prefixes=prefixes, required=required)
+        whole = [bool(prefixes and prefixes[n]) or bool(required and required[n]) for n in range(len(texts))]
+        parts = self._segment(texts, whole)
+        rows = [(number, part) for number, some in enumerate(parts) for part in some]
+        chosen = [row for row, (_, part) in enumerate(rows) if part.strip()]
+        sources = self.tokenizers.source.encode([rows[row][1].strip() for row in chosen])
+        beginnings = self.tokenizers.target.encode([prefixes[rows[row][0]] for row in chosen]) if prefixes else None
+        extra = search.get("max_extra") or self.decoding.max_extra
+        begun = [len(beginning) for beginning in beginnings] if beginnings else [0] * len(sources)
+        limits = [max(options.min_length, len(source) + extra) + n for source, n in zip(sources, begun, strict=True)]
+        phrases = self._phrases([rows[row] for row in chosen], limits, required, terms)
+        job = Job(sources, limits, options, prefixes=beginnings, phrases=phrases)
+        if options.sampling and (required or terms):
+            raise RequestError("Words cannot be forced into what is drawn.", "Leave out either the words or the drawing.")
+        engine = self.engines.choose(_only_torch(job, forced=bool(required or terms)), seeded=options.seed is not None)
+        size = batch_tokens or self.decoding.batch_tokens or engine.batch_tokens
+        translated = [Translation(part, "", 0.0) for _, part in rows]
+        done = len(rows) - len(chosen)
+        for places, found in engine.translate(job, size):
+            given = [rows[chosen[place]][1] for place in places]
+            for place, one in zip(places, self._read(engine, job, places, found, given, tokens, alignment, size), strict=True):
+                translated[chosen[place]] = one
+            done += len(places)
+            if on_progress:
+                on_progress(done * len(texts) // len(rows), len(texts))
+        remaining = iter(translated)
+        return [put_together(text, [next(remaining) for _ in some]) for text, some in zip(texts, parts, strict=True)]
+
+    def options(
+        self,
+        *,
         beam: int | None = None,
         length_penalty: float | None = None,
+        penalty: str | None = None,
+        patience: float | None = None,
         nbest: int = 1,
+        max_extra: int | None = None,
+        min_length: int | None = None,
+        no_repeat_ngram: int | None = None,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        temperature: float | None = None,
+        seed: int | None = None,
+    ) -> Options:
+        """How to search. Any of `top_k`, `top_p`, `temperature` and `seed` draws instead.
+
+        `max_extra` bounds the length: a translation has at most so many pieces more than its source.
+        """
+        given = {"beam": beam, "length_penalty": length_penalty, "penalty": penalty, "patience": patience}
+        given |= {"max_extra": max_extra, "min_length": min_length, "no_repeat_ngram": no_repeat_ngram}
+        d = override(self.decoding, {name: value for name, value in given.items() if value is not None})
+        return Options(
+            beam=max(d.beam, nbest),
+            penalty=d.penalty,
+            alpha=d.length_penalty,
+            patience=max(d.patience, nbest / max(d.beam, nbest)),
+            nbest=nbest,
+            min_length=d.min_length,
+            no_repeat_ngram=d.no_repeat_ngram,
+            sampling=_sampling(top_k, top_p, temperature, seed),
+        )
+
+    def score(
+        self,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        *,
+        length_penalty: float | None = None,
+        penalty: str | None = None,
         batch_tokens: int | None = None,
         on_progress: OnProgress | None = None,
     ) -> list[Translation]:
-        """One translation for each text, in order, blank for blank. What is not given is as in the bundle."""
-        beam = max(beam or self.decoding.beam, nbest)
-        alpha = self.decoding.length_penalty if length_penalty is None else length_penalty
-        pieces = self._cut(texts)
-        results = [Translation(text, "", 0.0) for text in texts]
-        rows = [row for row, text in enumerate(texts) if text.strip()]
-        done = len(texts) - len(rows)
-        for batch in batches_by_length([len(pieces[row]) for row in rows], batch_tokens or self.decoding.batch_tokens):
-            chosen = [rows[place] for place in batch]
-            found = self.engine.translate(
-                [pieces[row] for row in chosen],
-                beam=beam,
-                nbest=nbest,
-                length_penalty=alpha,
-                limits=[len(pieces[row]) + self.decoding.max_extra for row in chosen],
-            )
-            for row, hypotheses in zip(chosen, found, strict=True):
-                results[row] = self._translation(texts[row], hypotheses, nbest)
-            done += len(batch)
+        """What the model thinks of given pairs: the score that `translate` would report, and that of each piece.
+
+        Each pair is taken whole, however many sentences it has.
+        """
+        options = self.options(length_penalty=length_penalty, penalty=penalty)
+        _check_texts(sources, targets=targets)
+        cut = self.tokenizers.source.encode([text.strip() for text in sources])
+        written = self.tokenizers.target.encode([text.strip() for text in targets])
+        longest = max([*map(len, cut), *map(len, written)], default=0)
+        engine = self.engines.choose([f"take {longest:,} pieces at once"] if longest >= LONGEST else [])
+        size = batch_tokens or self.decoding.batch_tokens or engine.batch_tokens
+        scored: list[Translation] = []
+        for start in range(0, len(sources), CHUNK):
+            some = slice(start, start + CHUNK)
+            for source, target, pieces, found in zip(
+                sources[some], targets[some], written[some], engine.score(cut[some], written[some], size), strict=True
+            ):
+                score = sum(found) / length_penalty_of(len(found), options.alpha, options.penalty)
+                scored.append(Translation(source, target, score, tokens=self._name_tokens(pieces, found)))
             if on_progress:
-                on_progress(done, len(texts))
-        return results
+                on_progress(len(scored), len(sources))
+        return scored
+
+    def stream(self, text: str, **search: Any) -> Iterator[str]:
+        """The translation of one text, piece by piece, as soon as each is certain; together they are what `translate` gives."""
+        options = self.options(**search)
+        _check_texts([text])
+        (parts,) = self._segment([text], [False])
+        beamed = options.beam > 1 and not options.sampling
+        engine = self.engines.choose(
+            ["hand out pieces one by one with a beam"] if beamed else [], seeded=options.seed is not None
+        )
+        extra = search.get("max_extra") or self.decoding.max_extra
+        return self._stream(engine, parts, options, extra)
+
+    def _stream(self, engine: Engine, parts: list[str], options: Options, extra: int) -> Iterator[str]:
+        told = ""
+        texts: list[str] = []
+        first = 0  # of those that are not blank
+        for number, part in enumerate(parts):
+            pieces: list[int] = []
+            (source,) = self.tokenizers.source.encode([part.strip()])
+            job = Job([source], [max(options.min_length, len(source) + extra)], options, first=first)
+            for piece in engine.stream(job) if source else ():
+                pieces.append(piece)
+                (so_far,) = self.tokenizers.target.decode([pieces])
+                written = join(parts[: number + 1], [*texts, so_far]).rstrip()
+                if written.startswith(told) and not so_far.endswith("\ufffd"):  # half a character may still become whole
+                    yield written[len(told) :]
+                    told = written
+            first += bool(source)
+            texts += self.tokenizers.target.decode([pieces])
+            written = join(parts[: number + 1], texts)
+            yield written[len(told) :]
+            told = written
 
     def encode(
         self,
@@ -104,11 +216,15 @@ class Translator:
         on_progress: OnProgress | None = None,
     ) -> list[np.ndarray]:
         """The encoder's view of each text: the mean over its pieces and its end [d_model], or a row for each [S, d_model]."""
-        pieces = self._cut(texts)
+        _check_texts(texts)
+        self.engines.choose(["show the encoder's output"])
+        engine = self.engines.torch
+        pieces = self.tokenizers.source.encode(texts)
         results: list[np.ndarray] = [np.empty(0)] * len(texts)
         done = 0
-        for batch in batches_by_length([len(source) for source in pieces], batch_tokens or self.decoding.batch_tokens):
-            for row, states in zip(batch, self.engine.encode([pieces[row] for row in batch]), strict=True):
+        size = batch_tokens or self.decoding.batch_tokens or engine.batch_tokens
+        for batch in batches_by_length([len(source) for source in pieces], size):
+            for row, states in zip(batch, engine.encode([pieces[row] for row in batch]), strict=True):
                 results[row] = states.mean(axis=0) if pool else states
             done += len(batch)
             if on_progress:
@@ -127,17 +243,16 @@ class Translator:
                 f"A text of {len(source):,} pieces is too long to look into; {MOST_PIECES:,} are the most.",
                 "Give one sentence of it.",
             )
+        self.engines.choose(["show what goes on inside a model"])
+        engine = self.engines.torch
         if target is None:
-            ((best, *_),) = self.engine.translate(
-                [source],
-                beam=self.decoding.beam,
-                length_penalty=self.decoding.length_penalty,
-                limits=[len(source) + self.decoding.max_extra],
-            )
+            job = Job([source], [len(source) + self.decoding.max_extra], self.options())
+            ((_, found),) = engine.translate(job, engine.batch_tokens)
+            ((best, *_),) = self._rank(engine, job, [0], found, engine.batch_tokens)
             tokens = best.tokens
         else:
             (tokens,) = self.tokenizers.target.encode([target])
-        weights = self.engine.attend(source, tokens)
+        weights = engine.attend(source, tokens)
         reads, writes = self.tokenizers.source, self.tokenizers.target
         return Inside(
             source=label_pieces(reads, [*source, reads.eos]),
@@ -147,7 +262,7 @@ class Translator:
             encoder=weights.encoder,
             decoder=weights.decoder,
             cross=weights.cross,
-            positions=self.engine.positions(POSITIONS),
+            positions=engine.positions(POSITIONS),
         )
 
     def warn(self, texts: Sequence[str]) -> str:
@@ -158,33 +273,139 @@ class Translator:
         named = ", ".join(others[:5]) + (f" and {len(others) - 5:,} more" if len(others) > 5 else "")
         return f"This model knows only {self.scope.name}; what it makes of other words is a guess: {named}."
 
-    def _cut(self, texts: Sequence[str]) -> list[list[int]]:
-        if isinstance(texts, str):  # a sequence too, of letters, and never meant
-            raise TypeError("texts is a list of strings; for one text give [text]")
-        return self.tokenizers.source.encode(texts)
+    def _segment(self, texts: Sequence[str], whole: Sequence[bool]) -> list[list[str]]:
+        """The parts of each text that are translated at once; what must stay whole is not cut at its sentences."""
 
-    def _translation(self, source: str, hypotheses: list[Hypothesis], nbest: int) -> Translation:
-        texts = self.tokenizers.target.decode([hypothesis.tokens for hypothesis in hypotheses[:nbest]])
-        all_found = [Translation(source, text, h.score) for text, h in zip(texts, hypotheses, strict=False)]
-        return Translation(source, all_found[0].text, all_found[0].score, all_found if nbest > 1 else [])
+        def count(parts: Sequence[str]) -> list[int]:
+            return [len(pieces) for pieces in self.tokenizers.source.encode(parts)]
+
+        parts = segment_all(texts, sentences=self.lines.sentences, longest=self.lines.longest, count=count)
+        for number, text in enumerate(texts):
+            if whole[number] and len(parts[number]) > 1:
+                if count([text.strip()])[0] > max(self.lines.longest, LONGEST):
+                    raise RequestError(
+                        f"A text of {len(text):,} characters is too long to begin its translation or to force words into it.",
+                        "Give it sentence by sentence.",
+                    )
+                parts[number] = [text]
+        return parts
+
+    def _phrases(
+        self,
+        rows: Sequence[tuple[int, str]],
+        limits: Sequence[int],
+        required: Sequence[Sequence[str]] | None,
+        terms: Mapping[str, str] | None,
+    ) -> list[list[tuple[int, ...]]] | None:
+        """The pieces of what must appear in the translation of each part, if anything must."""
+        if not required and not terms:
+            return None
+        glossary = Glossary(terms or {})
+        found = []
+        for (number, part), limit in zip(rows, limits, strict=True):
+            words = list(dict.fromkeys([*(required[number] if required else []), *glossary.find(part)]))
+            phrases = [tuple(pieces) for pieces in self.tokenizers.target.encode([word.strip() for word in words]) if pieces]
+            if (needed := sum(map(len, phrases))) > limit:
+                raise RequestError(
+                    f"{', '.join(words)} cannot all appear in the translation of {part.strip()[:60]!r}: they have {needed:,} "
+                    f"pieces, and it may have {limit:,}.",
+                    "Ask for fewer words, or for a longer translation: --max-extra.",
+                )
+            found.append(phrases)
+        return found
+
+    def _read(
+        self,
+        engine: Engine,
+        job: Job,
+        places: list[int],
+        found: list[list[Hypothesis]],
+        given: list[str],
+        tokens: bool,
+        alignment: bool,
+        size: int,
+    ) -> list[Translation]:
+        """What the engine found for these places of the job, whose text is given, with what was asked for besides."""
+        ranked = [some[: job.options.nbest] for some in self._rank(engine, job, places, found, size)]
+        texts = iter(self.tokenizers.target.decode([one.tokens for some in ranked for one in some]))
+        translations = []
+        for text, some in zip(given, ranked, strict=True):
+            all_found = [Translation(text, next(texts), one.score) for one in some]
+            best = all_found[0]
+            translations.append(best if job.options.nbest == 1 else replace(best, alternatives=all_found))
+        sources, targets = [job.sources[place] for place in places], [best.tokens for best, *_ in ranked]
+        if tokens:
+            scores = engine.score(sources, targets, size)
+            named = map(self._name_tokens, targets, scores)
+            translations = [replace(one, tokens=pairs) for one, pairs in zip(translations, named, strict=True)]
+        if alignment:
+            links = map(self._align, sources, targets, engine.align(sources, targets, size))
+            translations = [replace(one, alignment=found) for one, found in zip(translations, links, strict=True)]
+        return translations
+
+    def _rank(
+        self, engine: Engine, job: Job, places: list[int], found: list[list[Hypothesis]], size: int
+    ) -> list[list[Ranked]]:
+        """Best first; what the search did not come to know is scored now."""
+        unknown = [(row, n) for row, some in enumerate(found) for n, one in enumerate(some) if one.log_probability is None]
+        if unknown:
+            scores = engine.score(
+                [job.sources[places[row]] for row, _ in unknown], [found[row][n].tokens for row, n in unknown], size
+            )
+            found = [list(some) for some in found]
+            for (row, n), score in zip(unknown, scores, strict=True):
+                found[row][n] = replace(found[row][n], log_probability=sum(score))
+        return [rank(some, alpha=job.options.alpha, penalty=job.options.penalty) for some in found]
+
+    def _name_tokens(self, pieces: Sequence[int], scores: Sequence[float]) -> list[tuple[str, float]]:
+        target = self.tokenizers.target
+        return list(zip(target.pieces([*pieces, target.eos]), scores, strict=True))
+
+    def _align(self, source: Sequence[int], target: Sequence[int], attention: np.ndarray) -> list[tuple[int, int]]:
+        pieces = self.tokenizers.source.pieces(source), self.tokenizers.target.pieces(target)
+        return align_words(attention, *map(number_words, pieces))
 
 
-def load(directory: str | Path) -> Translator:
-    """Read a bundle, check it, and build its translator."""
-    bundle = read_bundle(Path(directory))
-    model = Transformer(bundle.manifest.architecture, pad=bundle.tokenizers.source.pad)
-    set_weights(model, bundle.weights())
-    manifest = bundle.manifest
-    return Translator(TorchEngine(model, bundle.tokenizers.target), bundle.tokenizers, manifest.decoding, manifest.scope)
+def load(
+    directory: str | Path | Sequence[str | Path],
+    *,
+    engine: EngineName = "auto",
+    compute_type: ComputeType = "auto",
+    threads: int | None = None,
+) -> Translator:
+    """Read a bundle, check it, and build its translator; of several bundles, one whose probabilities are their mean.
+
+    It works with as many threads as there are cores, unless told otherwise.
+    """
+    given = [directory] if isinstance(directory, str | Path) else directory
+    bundles = [read_bundle(Path(one)) for one in given]
+    return Translator(Engines(bundles, engine, compute_type, threads))
 
 
-def batches_by_length(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
-    """Places of sequences of like length, longest first (so that memory is asked for once), at most `tokens` with padding."""
-    batch: list[int] = []
-    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
-        if batch and (len(batch) + 1) * (lengths[batch[0]] + 1) > tokens:
-            yield batch
-            batch = []
-        batch.append(place)
-    if batch:
-        yield batch
+def _sampling(top_k: int | None, top_p: float | None, temperature: float | None, seed: int | None) -> Sampling | None:
+    if top_k is None and top_p is None and temperature is None and seed is None:
+        return None
+    if (top_k or 0) < 0 or not 0 < (1.0 if top_p is None else top_p) <= 1 or (1.0 if temperature is None else temperature) <= 0:
+        raise RequestError(
+            f"Nothing can be drawn with top_k {top_k}, top_p {top_p} and temperature {temperature}.",
+            "top_k is 0 (all) or more, top_p above 0 and at most 1, temperature above 0.",
+        )
+    return Sampling(top_k or 0, 1.0 if top_p is None else top_p, 1.0 if temperature is None else temperature, seed)
+
+
+def _only_torch(job: Job, forced: bool) -> list[str]:
+    """What CTranslate2 cannot do of what is asked."""
+    asked = ["force words into a translation"] if forced else []
+    longest = max([*map(len, job.sources), *job.limits], default=0)
+    if longest >= LONGEST:
+        asked.append(f"take {longest:,} pieces at once")
+    return asked
+
+
+def _check_texts(texts: Sequence[str], **others: Sequence[Any] | None) -> None:
+    """A text is a sequence too, of letters, and is never meant; what goes with the texts is as many as they are."""
+    if isinstance(texts, str):
+        raise TypeError("texts is a list of strings; for one text give [text]")
+    for name, given in others.items():
+        if given is not None and len(given) != len(texts):
+            raise RequestError(f"There are {len(texts):,} texts and {len(given):,} {name}.", "Give one for each text.")

@@ -14,13 +14,16 @@ SOURCES = sorted((ROOT / "headway").rglob("*.py"))
 # Each part may import those of the lines above its own, and not its neighbours.
 LAYERS = [
     ["errors"],
-    ["config", "atomic", "progress"],
+    ["config", "atomic", "cores", "progress"],
     ["nn", "text"],
     ["models", "data", "decoding", "evaluation"],
     ["bundle"],
     ["export"],
     ["engines"],
+    ["translation"],
     ["translator"],
+    ["parity"],
+    ["jobs"],
     ["reports"],
     ["training"],
     ["serving"],
@@ -28,9 +31,14 @@ LAYERS = [
 ]
 FLOOR = {part: floor for floor, parts in enumerate(LAYERS) for part in parts}
 FREE = {"__init__", "__main__"}  # the package's own doors
-PUBLIC = {"load": "translator", "Translator": "translator", "Translation": "translator", "train": "training"}  # who lives where
+PUBLIC = {
+    "load": "translator",
+    "Translator": "translator",
+    "Translation": "translation",
+    "train": "training",
+}  # who lives where
 
-WITHOUT_TORCH = {"errors", "config", "atomic", "progress", "text", "data", "evaluation", "reports"}
+WITHOUT_TORCH = {"errors", "config", "atomic", "cores", "progress", "text", "data", "evaluation", "reports"}
 HEAVY = {"torch", "numpy", "sentencepiece", "sacrebleu", "matplotlib", "safetensors", "ctranslate2"}
 LIGHT_PARTS = {"errors", "config", "cli"}  # what a door may import before it is asked for anything
 PICKLERS = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}

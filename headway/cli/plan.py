@@ -202,9 +202,10 @@ def _plan_unseen(
 
 def _assume_speed(settings: "Settings", epoch: "Epoch", used: float) -> "Speed":
     """From the best matrix product of the cores or GPUs that will be used, and the share of it that is assumed."""
+    from headway.cores import count_cores
     from headway.training.forecast import Speed
     from headway.training.group import Group
-    from headway.training.machine import count_cores, measure_peak, threads
+    from headway.training.machine import measure_peak, threads
 
     training, device = settings.training, Group().device
     assert isinstance(training.processes, int) and training.threads

@@ -4,30 +4,40 @@ The step function takes the last token of each row and the caller's state (cache
 next; the search reorders, repeats and drops rows of the state as hypotheses win and lose. A sentence that is done leaves
 the batch at once, so the last steps, for the few longest sentences, are cheap.
 
+A sentence is done when as many hypotheses have ended as the beam is wide, times the patience: CTranslate2's rule, so that both
+engines find the same. Which of them is best is for `ranking` to say.
+
 Shapes: B sentences still searched, W hypotheses alive of each (1 at the first step, then the beam K), N = B * W rows that
 the step function sees, C candidates, V vocabulary.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, fields
-from itertools import count
+from functools import partial
+from itertools import count, takewhile
 from typing import Protocol, Self, TypeVar
 
 import torch
 from torch import Tensor
 
-Length = TypeVar("Length", float, Tensor)
+from headway.decoding.options import Options
+from headway.decoding.ranking import Hypothesis
+from headway.decoding.rules import Rules
 
 
 class State(Protocol):
     """What a step function carries from one token to the next, one row for each hypothesis."""
 
-    def select(self, rows: Tensor) -> Self:
-        """The state of these rows, in this order; a row may be asked for more than once, or not at all."""
+    def select(self, rows: Tensor, sentences: Tensor | None) -> Self:
+        """The state of these rows, in this order; a row may be asked for more than once, or not at all.
+
+        `sentences` are the places of those that stay in the batch, as many rows for each; None if all do.
+        """
         ...
 
 
 StateT = TypeVar("StateT", bound=State)
+Found = TypeVar("Found")
 
 Step = Callable[[Tensor, StateT], tuple[Tensor, StateT]]
 """Last tokens [N] and state -> log-probabilities of the next token [N, V] and the new state.
@@ -35,26 +45,44 @@ Step = Callable[[Tensor, StateT], tuple[Tensor, StateT]]
 A token that must not come has -inf; at least one token of each row has more.
 """
 
+Settled = Callable[[], list[int]]
+"""Of a search of one sentence: the tokens that no later step can change."""
 
-@dataclass(frozen=True)
-class Hypothesis:
-    """A finished output, without the tokens that begin and end it."""
-
-    tokens: list[int]
-    score: float
-    log_probability: float
+Pick = Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]]
+"""Log-probabilities [N, V], the rows' sentences [N] and the position -> the log-probability and the token taken, [N] each."""
 
 
-def length_penalty(n: Length, alpha: float) -> Length:
-    """lp(Y) of Wu et al. (2016), equation 14, which section 6.1 uses with alpha = 0.6; n counts the end token."""
-    return ((5 + n) / 6) ** alpha
+def take_likeliest(log_probabilities: Tensor, sentences: Tensor, position: int) -> tuple[Tensor, Tensor]:
+    best, tokens = log_probabilities.max(dim=-1)
+    return best, tokens
+
+
+def greedy_search(
+    step: Step[StateT],
+    state: StateT,
+    *,
+    bos: int,
+    eos: int,
+    limits: Tensor,
+    rules: Rules | None = None,
+    pick: Pick = take_likeliest,
+) -> list[Hypothesis]:
+    """One token after the other, each the one that `pick` takes. `limits` [B]: the most tokens of each sentence, at least 1."""
+    return _drain(greedy_steps(step, state, bos=bos, eos=eos, limits=limits, rules=rules, pick=pick))
 
 
 @torch.no_grad()
-def greedy_search(
-    step: Step[StateT], state: StateT, *, bos: int, eos: int, limits: Tensor, alpha: float = 0.0
-) -> list[Hypothesis]:
-    """The likeliest token at each step. `limits` [B]: the most tokens each sentence may have, the end not counted."""
+def greedy_steps(
+    step: Step[StateT],
+    state: StateT,
+    *,
+    bos: int,
+    eos: int,
+    limits: Tensor,
+    rules: Rules | None = None,
+    pick: Pick = take_likeliest,
+) -> Generator[Settled, None, list[Hypothesis]]:
+    """The search, halting after each step."""
     if len(limits) == 0:
         return []
     sentences = torch.arange(len(limits), device=limits.device)  # who is still in the batch
@@ -63,86 +91,104 @@ def greedy_search(
     last = torch.full_like(limits, bos)
     for position in count():
         log_probabilities, state = step(last, state)  # [N, V]
-        best, last = log_probabilities.max(dim=-1)
-        closing = limits[sentences] <= position
-        last = last.masked_fill(closing, eos)
-        totals[sentences] += torch.where(closing, _forced_end(log_probabilities, eos), best.float())
+        if rules:
+            history = torch.stack(columns, dim=1)[sentences] if columns else last[:, None][:, :0]
+            log_probabilities = rules.apply(log_probabilities, sentences, history, position)
+        gains, last = pick(log_probabilities, sentences, position)
+        totals[sentences] += gains.float()
         columns.append(torch.full_like(limits, eos).index_copy(0, sentences, last))
+        yield lambda: [int(column[0]) for column in columns if int(column[0]) != eos]
 
-        staying = (last != eos).nonzero().squeeze(1)
+        staying = ((last != eos) & (limits[sentences] > position + 1)).nonzero().squeeze(1)
         if len(staying) == 0:
             break
         if len(staying) < len(last):
-            sentences, last, state = sentences[staying], last[staying], state.select(staying)
+            sentences, last, state = sentences[staying], last[staying], state.select(staying, staying)
 
     hypotheses = []
-    for tokens, total in zip(torch.stack(columns, dim=1).tolist(), totals.tolist(), strict=True):
-        tokens = tokens[: tokens.index(eos)]
-        hypotheses.append(Hypothesis(tokens, total / length_penalty(len(tokens) + 1, alpha), total))
+    for tokens, total, limit in zip(torch.stack(columns, dim=1).tolist(), totals.tolist(), limits.tolist(), strict=True):
+        tokens = tokens[:limit]
+        ended = eos in tokens
+        hypotheses.append(Hypothesis(tokens[: tokens.index(eos)] if ended else tokens, total if ended else None))
     return hypotheses
 
 
-@torch.no_grad()
 def beam_search(
-    step: Step[StateT],
-    state: StateT,
-    *,
-    bos: int,
-    eos: int,
-    limits: Tensor,
-    beam: int,
-    alpha: float,
-    nbest: int | None = None,
+    step: Step[StateT], state: StateT, *, bos: int, eos: int, limits: Tensor, options: Options, rules: Rules | None = None
 ) -> list[list[Hypothesis]]:
-    """The best hypotheses of each sentence, best first, by log-probability over length penalty (`alpha` >= 0).
+    """The hypotheses of each sentence that ended first, `options.finished` at most. `limits` [B]: the most tokens of each.
 
-    `limits` [B] is the most tokens each sentence may have; at its limit a hypothesis ends, at the price of the end token.
-    Up to `nbest` hypotheses come back, as many as the beam is wide if not given. Asking for fewer is faster and gives the
-    same ones: a sentence is done as soon as nothing alive can still beat the worst of those wanted.
+    At its limit a hypothesis is cut off, and its log-probability is not known.
     """
-    if beam == 1:
-        # With one hypothesis alive there is nothing for the penalty to choose from: it would only drag the search on, past
-        # a likely end, into the second-best token.
-        return [[best] for best in greedy_search(step, state, bos=bos, eos=eos, limits=limits, alpha=alpha)]
+    if options.beam == 1:
+        return [[one] for one in greedy_search(step, state, bos=bos, eos=eos, limits=limits, rules=rules)]
+    return _drain(beam_steps(step, state, bos=bos, eos=eos, limits=limits, options=options, rules=rules))
+
+
+@torch.no_grad()
+def beam_steps(
+    step: Step[StateT], state: StateT, *, bos: int, eos: int, limits: Tensor, options: Options, rules: Rules | None = None
+) -> Generator[Settled, None, list[list[Hypothesis]]]:
+    """The search, halting after each step."""
     if len(limits) == 0:
         return []
-    history = _History()
-    search = _Search.start(limits, history, beam if nbest is None else nbest)
-    left: list[_Search] = []
+    beam, history = options.beam, _History()
+    search = _Searched.start(limits, history, options.finished)
+    left: list[_Searched] = []
     last = torch.full_like(limits, bos)
     for position in count():
         log_probabilities, state = step(last, state)  # [N, V]
-        closing = search.limits <= position
-        totals, parents, tokens = _expand(log_probabilities, search.alive, closing, eos, 2 * beam)  # [B, C] each
-        ends = tokens == eos
         width = search.alive.shape[1]
-        search.keep(totals.masked_fill(~ends, -torch.inf), parents, length_penalty(position + 1, alpha))
+        if rules:
+            rows = search.sentences.repeat_interleave(width)
+            past = history.paths(search.alive_nodes.flatten()) if rules.needs_history else last[:, None][:, :0]
+            log_probabilities = rules.apply(log_probabilities, rows, past, position)
+        totals, parents, tokens = _expand(log_probabilities, search.alive, 2 * beam)  # [B, C] each
+        ends, closing = tokens == eos, (search.limits == position + 1)[:, None]
+        if rules:
+            totals = rules.drop_early_ends(totals, ends, search.sentences, position, beam)
+        nodes = history.grow(tokens, search.alive_nodes.gather(1, parents))
+        among_best = torch.arange(totals.shape[1], device=totals.device) < beam
+        search.keep(totals, nodes, among_best & (ends | closing), position + 1, options.alpha)
 
         # Of 2K candidates at most K are ends, so that K can live on.
         search.alive, places = totals.masked_fill(ends, -torch.inf).topk(min(beam, totals.shape[1]))
         parents, tokens = parents.gather(1, places), tokens.gather(1, places)
-        search.alive_nodes = history.grow(tokens, search.alive_nodes.gather(1, parents))
+        search.alive_nodes = nodes.gather(1, places)
+        yield partial(_common_beginning, search, history, eos)
 
-        # Log-probabilities only fall and the penalty only grows, so no hypothesis alive can come to score more than this.
-        attainable = search.alive[:, 0] / length_penalty(search.limits + 1, alpha)
-        done = (attainable <= search.kept_scores[:, -1]) | closing
+        done = (search.n_kept >= options.finished) | closing[:, 0] | (search.alive[:, 0] == -torch.inf)
         staying = (~done).nonzero().squeeze(1)
         if len(staying) < len(done):
             left.append(search.select(done))
             search = search.select(staying)
         if len(staying) == 0:
             break
-        state = state.select((staying[:, None] * width + parents[staying]).flatten())
+        everyone = len(staying) == len(done)
+        state = state.select((staying[:, None] * width + parents[staying]).flatten(), None if everyone else staying)
         last = tokens[staying].flatten()
-    return _harvest(left, history)
+    return _harvest(left, history, eos)
 
 
-def _forced_end(log_probabilities: Tensor, eos: int) -> Tensor:
-    """The price [N] of ending here; finite even where the end is banned, for at its limit every hypothesis ends."""
-    return log_probabilities[:, eos].float().clamp(min=-1e9)
+def _drain(steps: Generator[Settled, None, Found]) -> Found:
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            found: Found = stop.value
+            return found
 
 
-def _expand(log_probabilities: Tensor, alive: Tensor, closing: Tensor, eos: int, n: int) -> tuple[Tensor, Tensor, Tensor]:
+def _common_beginning(search: "_Searched", history: "_History", eos: int) -> list[int]:
+    """What all hypotheses of the first sentence share, those that have ended and those alive."""
+    path = history.read()
+    some = [(search.alive_nodes[0], search.alive[0]), (search.kept_nodes[0], search.kept_scores[0])]
+    paths = [path(int(node)) for nodes, totals in some for node, total in zip(nodes, totals, strict=True) if total > -torch.inf]
+    same = takewhile(lambda tokens: len(set(tokens)) == 1, zip(*paths, strict=False))
+    return [tokens[0] for tokens in same if tokens[0] != eos]
+
+
+def _expand(log_probabilities: Tensor, alive: Tensor, n: int) -> tuple[Tensor, Tensor, Tensor]:
     """The best continuations of each sentence: log-probability, place of the parent and token, [B, C] each, best first.
 
     The best n of a sentence are among the best n of its hypotheses. Taking those first saves adding `alive` to W * V numbers.
@@ -150,15 +196,8 @@ def _expand(log_probabilities: Tensor, alive: Tensor, closing: Tensor, eos: int,
     gains, tokens = top(log_probabilities, min(n, log_probabilities.shape[1]))
     per_parent = gains.shape[1]
     gains = gains.float().view(*alive.shape, per_parent)  # [B, W, per_parent]
-    tokens = tokens.view(*alive.shape, per_parent)
-
-    only_end = torch.full_like(gains, -torch.inf)
-    only_end[..., 0] = _forced_end(log_probabilities, eos).view_as(alive)
-    gains = torch.where(closing[:, None, None], only_end, gains)
-    tokens = tokens.masked_fill(closing[:, None, None], eos)
-
     totals, places = (alive[:, :, None] + gains).flatten(1).topk(min(n, alive.shape[1] * per_parent))
-    return totals, places // per_parent, tokens.flatten(1).gather(1, places)
+    return totals, places // per_parent, tokens.view(len(alive), -1).gather(1, places)
 
 
 def top(values: Tensor, k: int, group: int = 64) -> tuple[Tensor, Tensor]:
@@ -179,37 +218,41 @@ def top(values: Tensor, k: int, group: int = 64) -> tuple[Tensor, Tensor]:
 
 
 @dataclass
-class _Search:
+class _Searched:
     """Where the search stands, one row for each sentence that is still in it."""
 
     sentences: Tensor  # [B] places in the caller's batch
     limits: Tensor  # [B]
     alive: Tensor  # [B, W] log-probabilities of the hypotheses that have not ended, best first; -inf where there is none
     alive_nodes: Tensor  # [B, W] their last tokens in the history
-    kept: Tensor  # [B, nbest] log-probabilities of the best that have ended, by score, best first
-    kept_scores: Tensor  # [B, nbest] -inf where there is none yet
-    kept_nodes: Tensor  # [B, nbest]
+    n_kept: Tensor  # [B] how many have ended
+    kept: Tensor  # [B, finished] log-probabilities of the best that have ended, best first
+    kept_scores: Tensor  # [B, finished] -inf where there is none yet
+    kept_nodes: Tensor  # [B, finished]
 
     @classmethod
-    def start(cls, limits: Tensor, history: "_History", nbest: int) -> Self:
+    def start(cls, limits: Tensor, history: "_History", finished: int) -> Self:
         sentences = torch.arange(len(limits), device=limits.device)
-        nothing = torch.full((len(limits), nbest), -torch.inf, device=limits.device)
+        nothing = torch.full((len(limits), finished), -torch.inf, device=limits.device)
         root = history.grow(torch.full_like(sentences, -1)[:, None], torch.full_like(sentences, -1)[:, None])
         alive = torch.zeros(len(limits), 1, device=limits.device)
-        return cls(sentences, limits, alive, root, nothing, nothing, root.expand(-1, nbest))
+        return cls(sentences, limits, alive, root, torch.zeros_like(limits), nothing, nothing, root.expand(-1, finished))
 
-    def keep(self, ended: Tensor, parents: Tensor, penalty: float) -> None:
-        """Merge hypotheses that end now (log-probabilities and places of their parents, [B, C]) with those kept."""
-        self.kept_scores, places = torch.cat([self.kept_scores, ended / penalty], dim=1).topk(self.kept.shape[1])
-        self.kept = torch.cat([self.kept, ended], dim=1).gather(1, places)
-        self.kept_nodes = torch.cat([self.kept_nodes, self.alive_nodes.gather(1, parents)], dim=1).gather(1, places)
+    def keep(self, totals: Tensor, nodes: Tensor, chosen: Tensor, length: int, alpha: float) -> None:
+        """Of the candidates [B, C], merge those chosen with those kept; the best by n^alpha stay, as in CTranslate2."""
+        chosen = chosen & (totals > -torch.inf)
+        self.n_kept = self.n_kept + chosen.sum(dim=1)
+        scores = (totals / length**alpha).masked_fill(~chosen, -torch.inf)
+        self.kept_scores, places = torch.cat([self.kept_scores, scores], dim=1).topk(self.kept.shape[1])
+        self.kept = torch.cat([self.kept, totals], dim=1).gather(1, places)
+        self.kept_nodes = torch.cat([self.kept_nodes, nodes], dim=1).gather(1, places)
 
     def select(self, rows: Tensor) -> Self:
         return type(self)(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
 class _History:
-    """Every token that was ever alive, as a tree: hypotheses share their beginnings and no prefix is copied at any step."""
+    """Every token that was ever a candidate, as a tree: hypotheses share their beginnings, and no prefix is ever copied."""
 
     def __init__(self) -> None:
         self._tokens: list[Tensor] = []
@@ -223,6 +266,15 @@ class _History:
         nodes = torch.arange(self._size, self._size + tokens.numel(), device=tokens.device)
         self._size += tokens.numel()
         return nodes.view_as(tokens)
+
+    def paths(self, nodes: Tensor) -> Tensor:
+        """The tokens from the root to each of the nodes [N], which all are as deep: [N, depth]."""
+        tokens, parents = torch.cat(self._tokens), torch.cat(self._parents)
+        columns = []
+        for _ in range(len(self._tokens) - 1):  # the root holds no token
+            columns.append(tokens[nodes])
+            nodes = parents[nodes]
+        return torch.stack(columns[::-1], dim=1) if columns else nodes[:, None][:, :0]
 
     def read(self) -> Callable[[int], list[int]]:
         """Bring the tree over from the device, once; hands back what tells a node's tokens from the root on."""
@@ -239,14 +291,19 @@ class _History:
         return path
 
 
-def _harvest(left: list[_Search], history: _History) -> list[list[Hypothesis]]:
+def _harvest(left: list[_Searched], history: _History, eos: int) -> list[list[Hypothesis]]:
     """The hypotheses of all sentences, in the order in which the sentences came."""
     path = history.read()
     order = torch.cat([part.sentences for part in left]).argsort()
     nodes, scores, totals = (
         torch.cat([getattr(part, name) for part in left])[order].tolist() for name in ("kept_nodes", "kept_scores", "kept")
     )
+
+    def read(node: int, total: float) -> Hypothesis:
+        tokens = path(node)
+        return Hypothesis(tokens[:-1], total) if tokens[-1] == eos else Hypothesis(tokens, None)
+
     return [
-        [Hypothesis(path(node), score, total) for node, score, total in zip(*kept, strict=True) if score != -torch.inf]
+        [read(node, total) for node, score, total in zip(*kept, strict=True) if score != -torch.inf]
         for kept in zip(nodes, scores, totals, strict=True)
     ]

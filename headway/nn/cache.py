@@ -25,13 +25,18 @@ class KeyValue:
 
 @dataclass(frozen=True)
 class LayerCache:
-    """One decoder layer's: the target's past, none before the first token, and the memory, which never changes."""
+    """One decoder layer's: the target's past, none before the first token, and the memory, which never changes.
+
+    The past has a row for each hypothesis, the memory one for each sentence: the hypotheses of a beam share it.
+    """
 
     past: KeyValue | None
     memory: KeyValue
 
-    def select(self, rows: Tensor) -> "LayerCache":
-        return LayerCache(self.past and self.past.select(rows), self.memory.select(rows))
+    def select(self, rows: Tensor, sentences: Tensor | None) -> "LayerCache":
+        return LayerCache(
+            self.past and self.past.select(rows), self.memory if sentences is None else self.memory.select(sentences)
+        )
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,9 @@ class DecoderCache:
         past = self.layers[0].past
         return 0 if past is None else past.key.shape[2]
 
-    def select(self, rows: Tensor) -> "DecoderCache":
-        """Keep, reorder or repeat rows of the batch."""
-        mask = None if self.memory_mask is None else self.memory_mask.index_select(0, rows)
-        return DecoderCache(tuple(layer.select(rows) for layer in self.layers), mask)
+    def select(self, rows: Tensor, sentences: Tensor | None) -> "DecoderCache":
+        """Keep, reorder or repeat hypotheses; of the sentences, keep these, or all."""
+        mask = self.memory_mask
+        if mask is not None and sentences is not None:
+            mask = mask.index_select(0, sentences)
+        return DecoderCache(tuple(layer.select(rows, sentences) for layer in self.layers), mask)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from torch import Tensor, nn
 
 from headway.nn.attention import MultiHeadAttention
-from headway.nn.cache import DecoderCache, LayerCache
+from headway.nn.cache import DecoderCache, KeyValue, LayerCache
 from headway.nn.dropout import Dropout
 from headway.nn.feedforward import FeedForward
 from headway.nn.masks import causal_mask
@@ -95,9 +95,17 @@ class DecoderLayer(nn.Module):
         past = own if cache.past is None else cache.past.append(own)
         x = self.attention_residual.after(x, self.attention.attend(query, past, mask))
         query = self.cross_attention.project_query(self.cross_attention_residual.before(x))
-        x = self.cross_attention_residual.after(x, self.cross_attention.attend(query, cache.memory, memory_mask))
+        x = self.cross_attention_residual.after(x, self._attend_memory(query, cache.memory, memory_mask))
         x = self.feed_forward_residual.after(x, self.feed_forward(self.feed_forward_residual.before(x)))
         return x, LayerCache(past, cache.memory)
+
+    def _attend_memory(self, query: Tensor, memory: KeyValue, mask: Tensor | None) -> Tensor:
+        """query [N, H, T, d_k] -> [N, T, d_model]. Where hypotheses share a memory (T is 1 then), they ask it side by side."""
+        shared, (rows, heads, _, d_k) = len(memory.key), query.shape
+        if rows == shared:
+            return self.cross_attention.attend(query, memory, mask)
+        together = query.view(shared, rows // shared, heads, d_k).transpose(1, 2)
+        return self.cross_attention.attend(together, memory, mask).reshape(rows, 1, -1)
 
 
 class Encoder(nn.Module):

@@ -25,7 +25,7 @@ def read_glossary(path: Path) -> dict[str, str]:
     """A file with a word, a tab and its translation in each line."""
     terms = {}
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"The glossary {path} cannot be read: {error}", "It is a UTF-8 file.") from None
     for number, line in enumerate(lines, 1):

@@ -153,7 +153,7 @@ class SentencePieceTokenizer:
         if not ids:
             return []
         plain = [[int(i) for i in sentence if i > self.unk] for sentence in ids]
-        return [_unescape(text) for text in self._processor.decode(plain)]
+        return [_unescape(text) for text in self._processor.decode(plain, num_threads=1)]  # threads take longer to start
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         return [self._processor.id_to_piece(int(i)) for i in ids]

@@ -24,6 +24,7 @@ OWN_FILES = {
     "metrics.jsonl",
     "checkpoints",
     "best",
+    "best.ctranslate2",
     "last",
     "test.txt",
     "curves.png",

@@ -11,17 +11,13 @@ from typing import Literal
 import torch
 
 from headway.config import TrainingSettings
+from headway.cores import count_cores
 from headway.errors import RequestError
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 LEAST_TOKENS = 512  # target tokens of an update for each process: less is not worth a process
-
-
-def count_cores() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def choose_division(training: TrainingSettings, processes: int | None = None) -> TrainingSettings:

@@ -5,16 +5,18 @@ from pathlib import Path
 from typing import Any
 
 from headway.atomic import write_file
-from headway.bundle import Manifest, Provenance, Scope, read_bundle, write_bundle
+from headway.bundle import Lines, Manifest, Measured, Provenance, Scope, read_bundle, write_bundle
 from headway.config import Architecture, ModelSettings, Settings, build_settings, merge, read_yaml
 from headway.data.prepare import Prepared, prepare, why_rebuild
 from headway.errors import HeadwayError, RequestError
 from headway.evaluation.metrics import Scores, score
+from headway.export.ctranslate2 import check_convertible
 from headway.models.presets import build_architecture
 from headway.models.transformer import build
 from headway.models.weights import average_weights, set_weights
 from headway.progress import Display
 from headway.reports.curves import draw_learning_curve
+from headway.text.sentences import share_of_sentences
 from headway.training.choices import ASKED, resolve, with_budget
 from headway.training.directory import (
     changed_files,
@@ -24,6 +26,7 @@ from headway.training.directory import (
     refuse_other_settings,
     with_stored_precision,
 )
+from headway.training.fast_form import make_fast_form
 from headway.training.group import Group, join_torchrun
 from headway.training.loop import Keep, Trainer, Weights
 from headway.training.machine import choose_division
@@ -31,6 +34,8 @@ from headway.training.state import State, list_checkpoints, load_weights, newest
 from headway.training.team import Orders, build_validator, describe, follow, lead
 from headway.training.validation import Validation
 from headway.translator import load
+
+SENTENCES = 0.8  # share of lines with one sentence from which on a corpus is one of sentences
 
 
 @dataclass(frozen=True)
@@ -152,6 +157,10 @@ def _bundle_writer(orders: Orders, prepared: Prepared, scope: Scope | None) -> K
         tokenizer=settings.tokenizer,
         decoding=settings.decoding,
         scope=scope,
+        lines=Lines(
+            sentences=share_of_sentences([source for source, _ in prepared.valid]) >= SENTENCES,
+            longest=int(prepared.train.source_lengths.max()),
+        ),
     )
 
     def keep(name: str, state: State, found: Validation | None, weights: Weights) -> None:
@@ -186,7 +195,8 @@ def _finish(trainer: Trainer, architecture: Architecture) -> TrainingResult:
         display.say(f"Average of the last {len(checkpoints)} checkpoints: {told}")
         if better:
             trainer.keep("best", trainer.state, found, weights)
-    scores, tested = _test(trainer.prepared.test, out, display)
+    measured = _make_fast_form(trainer, architecture)
+    scores, tested = _test(trainer.prepared.test, out, display, measured)
     try:
         draw_learning_curve(out / "metrics.jsonl", out / "curves.png")
     except HeadwayError as error:
@@ -194,14 +204,32 @@ def _finish(trainer: Trainer, architecture: Architecture) -> TrainingResult:
     return TrainingResult(out, out / "best", trainer.state.step, scores, tested)
 
 
-def _test(pairs: list[tuple[str, str]], out: Path, display: Display) -> tuple[Scores, list[Tested]]:
+def _make_fast_form(trainer: Trainer, architecture: Architecture) -> Measured | None:
+    """What production translates with; nothing for a model that only torch can run."""
+    display = trainer.display
+    try:
+        check_convertible(architecture)
+    except RequestError as error:
+        display.say(f"No CTranslate2 form: {error.problem} It translates with torch.")
+        return None
+
+    def show(done: int, total: int) -> None:
+        display.update("Measuring float32 and int8", done, total)
+
+    measured = make_fast_form(trainer.directory / "best", trainer.prepared.valid, show)
+    display.close()
+    return measured
+
+
+def _test(pairs: list[tuple[str, str]], out: Path, display: Display, measured: Measured | None) -> tuple[Scores, list[Tested]]:
     """Translate the test part with the best bundle as a user would, score it, and keep both readable."""
     sources, references = [source for source, _ in pairs], [target for _, target in pairs]
 
     def show(done: int, total: int) -> None:
         display.update("Testing", done, total)
 
-    found = load(out / "best").translate(sources, on_progress=show)
+    kind = measured.compute_type if measured else "auto"
+    found = load(out / "best", compute_type=kind).translate(sources, on_progress=show)
     display.close()
     tested = [Tested(*pair, translation.text) for pair, translation in zip(pairs, found, strict=True)]
     scores = score([one.translation for one in tested], [references])
@@ -214,7 +242,10 @@ def _test(pairs: list[tuple[str, str]], out: Path, display: Display) -> tuple[Sc
     metrics = bundle.manifest.provenance.metrics | {f"test_{name.lower()}": value.score for name, value in scores.named()}
     provenance = bundle.manifest.provenance.model_copy(update={"metrics": metrics})
     write_bundle(
-        out / "best", bundle.manifest.model_copy(update={"provenance": provenance}), bundle.weights(), bundle.tokenizers
+        out / "best",
+        bundle.manifest.model_copy(update={"provenance": provenance, "ctranslate2": measured}),
+        bundle.weights(),
+        bundle.tokenizers,
     )
 
     display.say(f"Test part, {len(pairs):,} sentences: BLEU {scores.bleu.score:.1f}, chrF {scores.chrf.score:.1f}.")

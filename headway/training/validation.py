@@ -9,6 +9,9 @@ import torch
 
 from headway.config import TrainingSettings
 from headway.data.batching import collate
+from headway.decoding.options import Options
+from headway.engines.batching import batches_by_length
+from headway.engines.engine import Job
 from headway.engines.torch import TorchEngine
 from headway.evaluation.metrics import bleu, chrf
 from headway.models.transformer import Transformer
@@ -16,7 +19,6 @@ from headway.text.tokenizer import Tokenizers
 from headway.training.choices import PASS_TOKENS
 from headway.training.group import Group
 from headway.training.loss import batch_loss
-from headway.translator import batches_by_length
 
 
 @dataclass(frozen=True)
@@ -92,10 +94,10 @@ class Validator:
         batches = batches_by_length([len(source) for source in self._sources[:some]], PASS_TOKENS // group.size)
         told: list[int] = []  # of each sentence its row, its length, its tokens
         for rows in list(batches)[group.rank :: group.size]:
-            sources = [self._sources[row] for row in rows]
-            best = engine.translate(sources, beam=1, length_penalty=0.0, limits=[limits[row] for row in rows])
-            for row, hypotheses in zip(rows, best, strict=True):
-                told += [row, len(hypotheses[0].tokens), *hypotheses[0].tokens]
+            job = Job([self._sources[row] for row in rows], [max(1, limits[row]) for row in rows], Options(beam=1))
+            for places, batch in engine.translate(job, PASS_TOKENS):
+                for place, (best,) in zip(places, batch, strict=True):
+                    told += [rows[place], len(best.tokens), *best.tokens]
         heard = iter(group.gather(told))
         found = {row: list(islice(heard, next(heard))) for row in heard}
         return self._tokenizers.target.decode([found[row] for row in range(some)])

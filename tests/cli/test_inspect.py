@@ -68,7 +68,7 @@ def test_a_model_that_is_none(tmp_path: Path, headway):
 def test_inside_is_what_the_model_does(translator: api.Translator):
     inside = translator.inspect(SENTENCE)
     steps, pieces = len(inside.written), len(inside.source)
-    assert inside.translation == translator.translate([SENTENCE])[0].text
+    assert inside.translation.strip() == translator.translate([SENTENCE])[0].text
     assert (inside.source[-1], inside.read[0], inside.written[-1]) == ("‹end›", "‹begin›", "‹end›")
     assert inside.read[1:] == inside.written[:-1]
     assert inside.encoder.shape == (1, 2, pieces, pieces)
@@ -90,7 +90,7 @@ def test_a_given_translation_is_read_as_it_is(translator: api.Translator):
 
 def test_a_model_with_learned_positions_or_without_any(run: Path):
     translator = api.load(run / "best")
-    model = translator.engine.model
+    model = translator.engines.torch.model
     model.architecture = model.architecture.model_copy(update={"positions": "learned", "max_positions": 7})
     model.positions = LearnedPositions(d_model=32, max_positions=7)
     torch.nn.init.normal_(model.positions.weight)

@@ -71,7 +71,14 @@ def test_the_settings_are_written_complete(run: Path):
     assert written["data"]["from"] == "en"
     assert (written["model"]["d_k"], written["model"]["dropout"], written["training"]["warmup"]) == (16, 0.3, 4)
     unsaid = {f"{section}.{name}" for section, values in written.items() for name, value in values.items() if value is None}
-    optional = {"data.valid", "data.test", "data.held_out", "training.max_epochs", "training.max_minutes"}
+    optional = {
+        "data.valid",
+        "data.test",
+        "data.held_out",
+        "training.max_epochs",
+        "training.max_minutes",
+        "decoding.batch_tokens",
+    }
     assert unsaid == optional
 
 

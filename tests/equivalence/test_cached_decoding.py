@@ -37,5 +37,5 @@ def test_selected_rows_of_a_cache_go_on_as_themselves():
     source, target = torch.randint(4, 30, (3, 5)), torch.randint(4, 30, (3, 4))
     _, cache = model.decode(target[:, :3], model.start(source))
     rows = torch.tensor([2, 0, 2])
-    x, _ = model.decode(target[rows][:, 3:], cache.select(rows))
+    x, _ = model.decode(target[rows][:, 3:], cache.select(rows, rows))
     torch.testing.assert_close(model.output.logits(x[:, 0]), model(source, target)[rows, 3], atol=1e-5, rtol=1e-4)

@@ -19,6 +19,7 @@ from headway.text.glossary import Glossary, read_glossary
         ("pumps", []),
         ("the pumping station", []),
         ("a heat pump", ["Wärmepumpe"]),
+        ("heat for the pump", ["Wärme", "Pumpe"]),
         ("a heat pump and a pump", ["Wärmepumpe", "Pumpe"]),
         ("valve before pump", ["Ventil", "Pumpe"]),
         ("C++ code", ["Zeh"]),
@@ -33,6 +34,7 @@ def test_words_are_found_whole_the_longest_first_in_the_order_of_the_text(text: 
     terms = {
         "pump": "Pumpe",
         "Valve": "Ventil",
+        "heat": "Wärme",
         "heat pump": "Wärmepumpe",
         "C++": "Zeh",
         "café": "Kaffeehaus",

@@ -1,0 +1,1 @@
+"""A bundle in the formats of other programs."""

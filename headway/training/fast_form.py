@@ -1,0 +1,52 @@
+"""When training ends: the best model's CTranslate2 form, and how it computes fastest without loss."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from headway.bundle import Bundle, Measured, read_bundle
+from headway.engines.choice import ComputeType
+from headway.engines.converted import make_form
+from headway.evaluation.metrics import bleu
+from headway.translator import load
+
+SENTENCES = 500  # translated to find out, at most
+MOST_LOST = 0.1  # BLEU that int8 may lose here; elsewhere it may be twice as much
+LEAST_GAINED = 1.1  # times the speed of float32, for less is not worth a loss
+
+
+def make_fast_form(model: Path, pairs: list[tuple[str, str]], on_progress: Callable[[int, int], None]) -> Measured:
+    """Convert the bundle, and translate held-out pairs with both compute types, in turns."""
+    bundle = read_bundle(model)
+    make_form(bundle)
+    some = pairs[:SENTENCES]
+    sources = [source for source, _ in some]
+    kinds: tuple[ComputeType, ...] = ("float32", "int8")
+    translators = {kind: load(model, engine="ctranslate2", compute_type=kind) for kind in kinds}
+    seconds = dict.fromkeys(kinds, float("inf"))
+    texts: dict[ComputeType, list[str]] = {}
+    for translator in translators.values():
+        translator.translate(sources[:20])
+    rounds = [kind for _ in range(2) for kind in kinds]
+    for done, kind in enumerate(rounds):
+        on_progress(done, len(rounds))
+        start = time.monotonic()
+        texts[kind] = [one.text for one in translators[kind].translate(sources)]
+        seconds[kind] = min(seconds[kind], time.monotonic() - start)
+    references = [[target for _, target in some]]
+    scores = {kind: bleu(texts[kind], references) for kind in kinds}
+    speeds = {kind: _count_tokens(bundle, texts[kind]) / seconds[kind] for kind in kinds}
+    worth_it = speeds["int8"] >= LEAST_GAINED * speeds["float32"] and scores["float32"] - scores["int8"] <= MOST_LOST
+    return Measured(
+        compute_type="int8" if worth_it else "float32",
+        sentences=len(some),
+        beam=bundle.manifest.decoding.beam,
+        float32_tokens_per_second=round(speeds["float32"], 1),
+        int8_tokens_per_second=round(speeds["int8"], 1),
+        float32_bleu=round(scores["float32"], 2),
+        int8_bleu=round(scores["int8"], 2),
+    )
+
+
+def _count_tokens(bundle: Bundle, texts: list[str]) -> int:
+    return sum(len(pieces) + 1 for pieces in bundle.tokenizers.target.encode(texts))
