@@ -17,10 +17,12 @@ VERBS = {
     "plan": "Tell what a training run will take, before it starts: size, memory, disk, hours.",
     "train": "Train a translator from parallel text.",
     "translate": "Translate lines of text.",
+    "score": "Tell how likely a model finds given translations.",
     "evaluate": "Score translations: BLEU, chrF, TER.",
     "encode": "Write the encoder's view of sentences, for search and classifiers.",
     "inspect": "Show where a model looks while it translates a sentence: a page and pictures.",
     "average": "Average the weights of several checkpoints or models.",
+    "export": "Write a model in another form, with proof: CTranslate2, ONNX, Hugging Face.",
 }
 
 

@@ -14,6 +14,7 @@ from typing import Annotated
 
 import typer
 
+from headway.cli.searching import AlphaOption, BeamOption, ComputeTypeOption, EngineOption, PenaltyOption
 from headway.errors import RequestError
 
 
@@ -23,7 +24,11 @@ def run(
     hypotheses: Annotated[Path | None, typer.Option(help="translations to score, instead of a model's")] = None,
     references: Annotated[list[Path] | None, typer.Option(help="reference translations; repeatable")] = None,
     lowercase: Annotated[bool, typer.Option("--lowercase", "-lc", help="score without regard to case")] = False,
-    beam: Annotated[int | None, typer.Option(min=1, help="hypotheses kept at each step")] = None,
+    beam: BeamOption = None,
+    length_penalty: AlphaOption = None,
+    penalty: PenaltyOption = None,
+    engine: EngineOption = "auto",
+    compute_type: ComputeTypeOption = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     if not references:
@@ -44,8 +49,12 @@ def run(
         sources = list(read_lines(source))
         check_lengths(sources, streams)
         with Display() as display:
-            found = load(model).translate(
-                sources, beam=beam, on_progress=lambda done, total: display.update("Translating", done, total)
+            found = load(model, engine=engine, compute_type=compute_type).translate(
+                sources,
+                beam=beam,
+                length_penalty=length_penalty,
+                penalty=penalty,
+                on_progress=lambda done, total: display.update("Translating", done, total),
             )
         texts = [translation.text for translation in found]
     scores = score(texts, streams, lowercase=lowercase)
