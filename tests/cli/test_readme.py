@@ -1,5 +1,6 @@
 """Every `headway` command of the README, and its Python, as printed but with a small budget."""
 
+import gzip
 import re
 import shlex
 from pathlib import Path
@@ -21,13 +22,16 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_corpus(Path("data/train"), pairs[:100])
     write_corpus(Path("test"), pairs[100:110])
     write_corpus(Path("text"), pairs[110:120])
+    Path("glossary.tsv").write_text("oak\tfir\n")
+    with gzip.open("big.en.gz", "wt") as file:
+        file.writelines(f"{source}\n" for source, _ in pairs[:20])
     for name, part in (("memory.tsv", pairs[:60]), ("crawl.tsv", pairs[60:])):
         Path(name).write_text("".join(f"{source}\t{target}\n" for source, target in part))
     return tmp_path
 
 
 def test_the_readme_has_a_command_for_each_verb_but_the_demo():
-    verbs = {"plan", "train", "translate", "evaluate", "inspect", "encode", "average"}
+    verbs = {"plan", "train", "translate", "score", "evaluate", "inspect", "encode", "average", "export"}
     assert {command.split()[0] for command in COMMANDS} == verbs
 
 
@@ -43,6 +47,8 @@ def test_every_command_and_the_python(desk: Path, headway):
         result = headway(*words)
         assert result.code == 0, f"headway {command}\n{result.err}"
     assert Path("text.de").read_text().count("\n") == 10
+    with gzip.open("big.de.gz", "rt") as file:
+        assert file.read().count("\n") == 20
     (code,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
     small = 'training={"max_steps": 3}, model={"n_layers": 1, "d_model": 32, "n_heads": 2}'
     assert 'training={"max_steps": 2000}' in code

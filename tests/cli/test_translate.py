@@ -1,9 +1,13 @@
 """`headway translate`: as many lines out as in, in order, whatever is in them."""
 
+import gzip
 import io
 import json
+import random
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import headway as api
+from headway.cli.translate import complete_ray
 
 
 @pytest.fixture(scope="session")
@@ -25,7 +30,7 @@ def test_one_line_out_for_each_line_in_empty_for_empty(tmp_path: Path, run: Path
     assert result.code == 0, result.err
     lines = result.out.split("\n")
     assert len(lines) == 7 and lines[-1] == ""
-    assert [bool(line) for line in lines[:6]] == [True, False, False, True, False, True]
+    assert lines[1] == lines[2] == lines[4] == ""
 
 
 def test_standard_input_to_standard_output(run: Path):
@@ -67,25 +72,17 @@ def test_a_file_to_write_and_several_to_read(tmp_path: Path, run: Path, headway)
 def test_a_sentence_longer_than_any_in_training(translator: api.Translator):
     longest, short = " ".join(["copy"] + ["oak"] * 700), "copy oak"
     found = translator.translate([longest, short], beam=2)
-    assert found[0].text
+    assert len(found[0].sentences) > 1 and "".join(part.source for part in found[0].sentences) == longest
     assert translator.translate([short], beam=2)[0].text == found[1].text
 
 
-def test_a_translation_has_at_most_fifty_pieces_more_than_its_source(run: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_translation_has_at_most_fifty_pieces_more_than_its_source(run: Path):
     """Section 6.1, with a model that may not end by itself."""
-    translator, text, found = api.load(run / "best"), "copy oak ash elm", []
-    engine = translator.engine
-    engine.never.append(engine.eos)
-    search = engine.translate
-
-    def watched(*arguments, **more):
-        found.extend(search(*arguments, **more))
-        return found
-
-    monkeypatch.setattr(engine, "translate", watched)
-    translator.translate([text])
+    translator, text = api.load(run / "best", engine="torch"), "copy oak"
+    translator.engines.torch.never.append(translator.tokenizers.target.eos)
+    (found,) = translator.translate([text], tokens=True)
     (pieces,) = translator.tokenizers.source.encode([text])
-    assert len(found[0][0].tokens) == len(pieces) + 50
+    assert found.tokens and len(found.tokens[:-1]) == len(pieces) + 50
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -119,3 +116,113 @@ def test_standard_input_that_is_not_utf8(run: Path, headway, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"gut\n\xff\n")))
     result = headway("translate", run / "best")
     assert result.code == 3 and "standard input" in result.err and "line 2" in result.err
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> Path:
+    """50 lines, some of them blank, the last one without an end."""
+    chosen = random.Random(1)
+    words = ["copy", "reverse", "oak", "elm", "ash", "fir", ""]
+    path = tmp_path / "lines.en"
+    path.write_text("\n".join(" ".join(chosen.choices(words, k=chosen.randrange(6))) for _ in range(49)) + "\ncopy elm")
+    return path
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headway.jobs.blocks.BLOCK", 8)
+
+
+def start(model: Path, *arguments: object, block: int = 8) -> subprocess.Popen[bytes]:
+    """`headway translate` in a process of its own, with small blocks and a journal that is always up to date."""
+    program = (
+        f"import headway.jobs.blocks as blocks, headway.jobs.journal as journal; blocks.BLOCK, journal.EVERY = {block}, 0\n"
+        "from headway.cli import main; main()"
+    )
+    command = [sys.executable, "-c", program, "translate", *map(str, [model, *arguments])]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_files_pipes_shards_and_packed_files_give_the_same_bytes(tmp_path: Path, run: Path, lines: Path, headway):
+    whole = headway("translate", run / "best", lines).out.encode()
+    assert whole.count(b"\n") == 50
+    packed, out = tmp_path / "packed.en.gz", tmp_path / "out.zst"
+    packed.write_bytes(gzip.compress(lines.read_bytes()))
+    assert headway("translate", run / "best", packed, "-o", out).code == 0
+    assert headway("translate", run / "best", packed, "-o", tmp_path / "out.gz").code == 0
+    assert gzip.decompress((tmp_path / "out.gz").read_bytes()) == whole
+    assert headway("translate", run / "best", out, "-o", "/dev/null").code == 0
+    shards = [headway("translate", run / "best", packed, "--shard", f"{number}/3").out for number in (1, 2, 3)]
+    assert all(shards) and "".join(shards).encode() == whole
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_directory_of_outputs(tmp_path: Path, run: Path, lines: Path, headway):
+    (tmp_path / "more.en.gz").write_bytes(gzip.compress(b"copy oak\n"))
+    result = headway("translate", run / "best", tmp_path / "**/*.en*", "-o", f"{tmp_path}/out/")
+    assert result.code == 0, result.err
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["lines.de", "more.de.gz"]
+    assert (tmp_path / "out/lines.de").read_text() == headway("translate", run / "best", lines).out
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_the_same_command_goes_on(tmp_path: Path, run: Path, headway, number: signal.Signals, monkeypatch):
+    monkeypatch.setattr("headway.jobs.blocks.BLOCK", 1)
+    source, out = tmp_path / "source", tmp_path / "out"
+    source.write_text("".join(f"copy {place}\n" for place in range(12)))
+    process = start(run / "best", source, "-o", out, "--beam", 1, block=1)
+    while process.poll() is None and not (tmp_path / ".out.journal").exists():
+        time.sleep(0.001)
+    process.send_signal(number)
+    _, said = process.communicate()
+    assert process.returncode == (-9 if number == signal.SIGKILL else 130), said
+    assert number == signal.SIGKILL or b"The same command goes on" in said
+    assert not out.exists()
+    result = headway("translate", run / "best", source, "-o", out, "--beam", 1)
+    assert result.code == 0 and "Going on after" in result.err
+    assert out.read_text() == headway("translate", run / "best", source, "--beam", 1).out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "source"]
+
+
+def test_who_asks_line_by_line_is_answered_line_by_line(run: Path):
+    process = start(run / "best", "--beam", 1)
+    assert process.stdin and process.stdout
+    for _ in range(2):
+        process.stdin.write(b"copy oak\n")
+        process.stdin.flush()
+        assert process.stdout.readline().endswith(b"\n")
+    assert process.communicate() == (b"", b"")
+
+
+def test_a_line_of_a_hundred_thousand_characters_among_others(tmp_path: Path, run: Path, monkeypatch, headway):
+    source = tmp_path / "source"
+    source.write_text("copy oak\n" + "copy " * 20_000 + "\ncopy elm\n")
+    monkeypatch.setattr(
+        api.Translator, "translate", lambda _, texts, **options: [api.Translation(text, text[::-1], 0.0) for text in texts]
+    )
+    result = headway("translate", run / "best", source)
+    assert result.out == "".join(f"{line[::-1]}\n" for line in source.read_text().splitlines())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--shard", "2/3"], 2, "read twice"),
+        (["{lines}", "--shard", "4/3"], 2, "is no shard"),
+        (["{lines}", "-o", "{lines}"], 2, "to be read and to be written"),
+        (["--output", "{folder}"], 2, "standard input has no name"),
+        (["{folder}/*.none"], 3, "*.none"),
+        (["--ray", "{lines}"], 2, "it is a file"),
+    ],
+)
+def test_requests_that_cannot_be_meant(tmp_path: Path, run: Path, lines: Path, headway, arguments, code, message):
+    result = headway("translate", run / "best", *(word.format(lines=lines, folder=tmp_path) for word in arguments))
+    assert (result.code, message in result.err) == (code, True), result.err
+
+
+def test_a_cluster_of_this_machine_needs_no_name():
+    assert complete_ray(["m", "--ray"]) == ["m", "--ray", "local"]
+    assert complete_ray(["m", "--ray", "-o", "x"]) == ["m", "--ray", "local", "-o", "x"]
+    assert complete_ray(["m", "--ray", "auto", "f"]) == ["m", "--ray", "auto", "f"]
+    assert complete_ray(["m", "--ray=auto", "-"]) == ["m", "--ray=auto", "-"]
