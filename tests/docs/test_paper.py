@@ -14,7 +14,7 @@ from copy_reverse import make_pairs
 
 ROOT = Path(__file__).parent.parent.parent
 PAPER = ROOT / "docs" / "paper.md"
-PAGES = [PAPER, ROOT / "docs" / "design.md", ROOT / "README.md"]
+PAGES = [PAPER, *(ROOT / "docs" / f"{name}.md" for name in ("design", "training", "translation")), ROOT / "README.md"]
 BUDGET = [*SMALL, "--batch-tokens", "512", "--max-steps", "3"]
 LARGEST_PICTURE = 150_000  # bytes
 
