@@ -136,24 +136,46 @@ def _describe(options: argparse.Namespace, versions: dict[str, str]) -> dict[str
         "batch_tokens": BATCH_TOKENS,
         "pieces": PIECES,
         "corpus": options.data.name,
-        "machine": {"cores": CORES, "processor": _processor(), "python": platform.python_version()},
+        "machine": {"cores": CORES, "processor": describe_processor(), "python": platform.python_version()},
         "torch": importlib.metadata.version("torch"),
         "models": {preset: asdict(PRESETS[preset]) for preset in options.presets},
     }
 
 
-def _processor() -> str:
+def describe_processor() -> str:
     facts = Path("/proc/cpuinfo")
     lines = facts.read_text().splitlines() if facts.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor() or platform.machine()
 
 
+def _name_panel(result: dict[str, Any], preset: str) -> str:
+    shape = "{n_layers}+{n_layers} layers, d_model {d_model}, d_ff {d_ff}".format_map(result["models"][preset])
+    return f"{preset}: {shape}"
+
+
+def _bars(sides: dict[str, Any]) -> dict[str, Any]:
+    titles = {"headway": "Headway", "marian": "Marian", "joeynmt": "JoeyNMT"}  # where the name is not the title
+    bars = {}
+    for name, side in sides.items():
+        title = f"{titles.get(name, name)} {side['version'].partition('+')[0]}"  # 2.13.0+cpu is 2.13.0
+        note = f"Headway {side['ratio']['median']:.1f}×" if "ratio" in side else ""
+        bars[title] = {"tokens_per_second": side["tokens_per_second"], "ours": name == "headway", "note": note}
+    return bars
+
+
 def _write(result: dict[str, Any], stem: Path) -> None:
     stem.parent.mkdir(parents=True, exist_ok=True)
     Path(f"{stem}.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     if any(result["presets"].values()):
-        draw_chart(result, stem)
+        draw_chart(
+            {_name_panel(result, preset): _bars(sides) for preset, sides in result["presets"].items() if sides},
+            "Training speed: target tokens a second",
+            "{cores} cores of {processor}; median of {rounds} interleaved rounds, lines from the slowest to the fastest".format(
+                **result["machine"], rounds=result["rounds"]
+            ),
+            stem,
+        )
 
 
 def _say(text: str, end: str = "\n") -> None:

@@ -1,4 +1,4 @@
-"""The bar chart of a measurement: a panel a preset, with a scale of its own; a bar a side, the fastest on top."""
+"""The bar chart of a measurement: panels, each with a scale of its own; a bar a side, the fastest on top."""
 
 from pathlib import Path
 from typing import Any
@@ -6,41 +6,37 @@ from typing import Any
 from headway.reports.figures import INK, QUIET, make_figure, place, quieten, save_figure, write_title
 
 OURS, THEIRS = "#c8401f", "#a9b4be"
-TITLES = {"headway": "Headway", "marian": "Marian", "joeynmt": "JoeyNMT"}  # where the name is not the title
-BAR, WIDTH, NAMES, GAP = 0.36, 5.6, 1.9, 0.62  # inches
+BAR, WIDTH, GAP = 0.36, 5.6, 0.62  # inches
+LETTER = 0.085  # inches of a side's name, a letter
 
 
-def draw_chart(result: dict[str, Any], stem: Path) -> None:
-    """Write `stem`.png and `stem`.svg."""
-    presets = {preset: sides for preset, sides in result["presets"].items() if sides}
-    bars = sum(map(len, presets.values()))
-    figure = make_figure(NAMES + WIDTH, BAR * bars + GAP * len(presets))
+def draw_chart(panels: dict[str, dict[str, Any]], title: str, subtitle: str, stem: Path) -> None:
+    """Write `stem`.png and `stem`.svg. A panel is a title and its sides by name; a side has its `tokens_per_second`, whether it
+    is `ours`, and perhaps a `note` beside its figure.
+    """
+    bars = sum(map(len, panels.values()))
+    names = LETTER * max(len(name) for sides in panels.values() for name in sides)
+    figure = make_figure(names + WIDTH, BAR * bars + GAP * len(panels))
     top = 0.0
-    for preset, sides in presets.items():
+    for heading, sides in panels.items():
         height = BAR * len(sides)
-        panel = place(figure, NAMES, top + 0.3, WIDTH, height)
+        panel = place(figure, names, top + 0.3, WIDTH, height)
         _draw_sides(panel, sides)
-        shape = "{n_layers}+{n_layers} layers, d_model {d_model}, d_ff {d_ff}".format_map(result["models"][preset])
-        panel.set_title(f"{preset}: {shape}", loc="left", fontsize=9.5, color=INK, x=-NAMES / WIDTH)
+        panel.set_title(heading, loc="left", fontsize=9.5, color=INK, x=-names / WIDTH)
         top += height + GAP
-    cores, processor = result["machine"]["cores"], result["machine"]["processor"]
-    write_title(
-        figure,
-        "Training speed: target tokens a second",
-        f"{cores} cores of {processor}; median of {result['rounds']} interleaved rounds, lines from the slowest to the fastest",
-    )
+    write_title(figure, title, subtitle)
     save_figure(figure, stem)
 
 
 def _draw_sides(panel: Any, sides: dict[str, Any]) -> None:
     slowest_first = sorted(sides.items(), key=lambda item: item[1]["tokens_per_second"]["median"])
-    for row, (name, side) in enumerate(slowest_first):
-        speed, ours = side["tokens_per_second"], name == "headway"
+    for row, (_, side) in enumerate(slowest_first):
+        speed, ours = side["tokens_per_second"], side["ours"]
         panel.barh(row, speed["median"], height=0.68, color=OURS if ours else THEIRS)
         panel.plot([speed["least"], speed["most"]], [row, row], color=INK, linewidth=1.1, solid_capstyle="butt")
-        ratio = f"    Headway {side['ratio']['median']:.1f}×" if "ratio" in side else ""
+        note = f"    {side['note']}" if side.get("note") else ""
         panel.annotate(
-            f"{speed['median']:,}{ratio}",
+            f"{speed['median']:,}{note}",
             (speed["most"], row),
             xytext=(6, 0),
             textcoords="offset points",
@@ -49,7 +45,7 @@ def _draw_sides(panel: Any, sides: dict[str, Any]) -> None:
             color=INK,
             fontweight="bold" if ours else "normal",
         )
-    panel.set_yticks(range(len(sides)), [_title(name, side["version"]) for name, side in slowest_first])
+    panel.set_yticks(range(len(sides)), [name for name, _ in slowest_first])
     panel.set_ylim(-0.5, len(sides) - 0.5)
     panel.set_xlim(0, 1.45 * max(side["tokens_per_second"]["most"] for side in sides.values()))
     panel.set_xticks([])
@@ -57,7 +53,3 @@ def _draw_sides(panel: Any, sides: dict[str, Any]) -> None:
     panel.spines["left"].set_color(QUIET)
     quieten(panel)
     panel.tick_params(axis="y", labelcolor=INK)
-
-
-def _title(name: str, version: str) -> str:
-    return f"{TITLES.get(name, name)} {version.partition('+')[0]}"  # 2.13.0+cpu is 2.13.0
