@@ -81,10 +81,15 @@ class CTranslate2Engine:
     def _collect(self, job: Job, places: list[int], limit: int, results: list[Any]) -> tuple[list[int], list[list[Hypothesis]]]:
         """A batch has one limit, its sentences' largest. Who went beyond his own is translated again with that."""
         found = [result.result() for result in results]
+        again: dict[int, list[int]] = {}  # rows by their limit
         for row, place in enumerate(places):
             own = job.limits[place]
             if own < limit and max(map(len, found[row].hypotheses)) >= own:
-                found[row] = self._submit(job, [place], own)[0].result()
+                again.setdefault(own, []).append(row)
+        coming = [(rows, self._submit(job, [places[row] for row in rows], own)) for own, rows in again.items()]
+        for rows, answers in coming:
+            for row, answer in zip(rows, answers, strict=True):
+                found[row] = answer.result()
         return places, [self._read(job, result) for result in found]
 
     def _read(self, job: Job, result: Any) -> list[Hypothesis]:

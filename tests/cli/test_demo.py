@@ -71,7 +71,7 @@ def test_words_outside_the_phrasebook_are_translated_with_a_word(demo, headway, 
     assert result.code == 0 and result.out.count("\n") == 3
     assert "knows only Headway's phrasebook" in result.err
     assert result.err.endswith("a guess: astronaut, 3:30.\n")
-    assert headway("translate", model, demo[0].parent / "demo-phrasebook" / "valid.en").err == ""
+    assert "a guess" not in headway("translate", model, demo[0].parent / "demo-phrasebook" / "valid.en").err
 
 
 def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path):
