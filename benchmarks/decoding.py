@@ -25,6 +25,7 @@ from training import describe_processor
 
 from headway.bundle import Bundle, read_bundle
 from headway.cores import count_cores
+from headway.data.readers import read_lines
 from headway.evaluation.metrics import bleu
 from headway.export.ctranslate2 import write_ctranslate2
 from headway.export.huggingface import write_huggingface
@@ -39,6 +40,7 @@ def main() -> None:
     parser.add_argument("--source", type=Path, help="what BLEU is measured on")
     parser.add_argument("--references", type=Path)
     parser.add_argument("--sentences", type=int, default=10_000)
+    parser.add_argument("--longest", type=int, default=256, help="pieces of an output, for sides that want one limit for all")
     parser.add_argument("--beams", type=int, nargs="+", default=[4, 1])
     parser.add_argument("--compute-types", nargs="+", default=["float32", "int8"])
     parser.add_argument("--sides", nargs="+", default=list(SIDES), choices=SIDES)
@@ -64,7 +66,8 @@ def main() -> None:
                     measured[beam][-1][name] = found
                     print(f"{found['tokens'] / found['seconds']:,.0f} tokens/s, batch {found['batch']}", file=sys.stderr)
             result = _describe(options) | {
-                "beams": {str(beam): _summarise(rounds, options) for beam, rounds in measured.items()}
+                "rounds": number,
+                "beams": {str(beam): _summarise(rounds, options) for beam, rounds in measured.items()},
             }
             _write(result, options)
         if options.source and options.references:
@@ -90,7 +93,7 @@ def _run(
     form = forms["huggingface" if side == "huggingface" else "ctranslate2"]
     command = [sys.executable, str(Path(__file__).parent / "engines" / "sides.py"), side, "--compute-type", kind]
     command += ["--model", str(options.model), "--form", str(form), "--text", str(text), "--beam", str(beam)]
-    command += ["--sentences", str(sentences)]
+    command += ["--sentences", str(sentences), "--longest", str(options.longest)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{side} failed:\n{done.stderr}")
@@ -123,7 +126,7 @@ def _spread(values: list[float], digits: int = 0) -> dict[str, float]:
 
 
 def _measure_bleu(options: argparse.Namespace, forms: dict[str, Path]) -> dict[str, dict[str, float]]:
-    references = [options.references.read_text(encoding="utf-8").splitlines()]
+    references = [list(read_lines(options.references))]
     sides = [found for found in _list_sides(options) if found[1] in ("headway", "headway-torch", "huggingface")]
     scores: dict[str, dict[str, float]] = {}
     for beam in options.beams:
@@ -140,7 +143,6 @@ def _describe(options: argparse.Namespace) -> dict[str, Any]:
         "title": options.title,
         "architecture": manifest.architecture.model_dump(),
         "sentences": options.sentences,
-        "rounds": options.rounds,
         "versions": versions,
         "auto": manifest.ctranslate2.model_dump() if manifest.ctranslate2 else None,
         "machine": {"cores": count_cores(), "processor": describe_processor(), "system": platform.system()},
@@ -154,9 +156,13 @@ def _write(result: dict[str, Any], options: argparse.Namespace) -> None:
     draw_chart(
         {f"{result['title']}, beam {beam}": _bars(sides) for beam, sides in result["beams"].items()},
         "Translation speed: target tokens a second",
-        f"{cores} cores of {processor}; {result['sentences']:,} sentences, median of {result['rounds']} interleaved rounds",
+        f"{cores} cores of {processor}; {result['sentences']:,} sentences, {_count_rounds(result['rounds'])}",
         options.out,
     )
+
+
+def _count_rounds(rounds: int) -> str:
+    return "one round" if rounds == 1 else f"median of {rounds} interleaved rounds"
 
 
 def _bars(sides: dict[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Translator: raw text in, raw text out."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from headway.errors import RequestError
 from headway.export.ctranslate2 import POSITIONS as LONGEST
 from headway.text.glossary import Glossary
 from headway.text.labels import label_pieces
-from headway.text.sentences import join, segment_all
+from headway.text.sentences import join, segment
 from headway.text.words import align_words, number_words
 from headway.translation import Translation, put_together
 
@@ -69,13 +70,15 @@ class Translator:
         alignment: bool = False,
         batch_tokens: int | None = None,
         on_progress: OnProgress | None = None,
+        first: int = 0,
         **search: Any,
     ) -> list[Translation]:
         """One translation for each text, in order, blank for blank; a text of several sentences, sentence by sentence.
 
         `prefixes` are the beginnings of the translations, one for all or one for each; `required` are words and phrases that
         must appear in each; `terms` is a glossary: where a text has one of its words, the translation has its translation.
-        `tokens` and `alignment` ask for scores by piece and for links between words. `search` is what `options` takes.
+        `tokens` and `alignment` ask for scores by piece and for links between words. `first` is the first text's number in a
+        larger request, on which draws depend. `search` is what `options` takes.
         """
         options = self.options(**search)
         prefixes = [prefixes] * len(texts) if isinstance(prefixes, str) else prefixes
@@ -89,8 +92,11 @@ class Translator:
         extra = search.get("max_extra") or self.decoding.max_extra
         begun = [len(beginning) for beginning in beginnings] if beginnings else [0] * len(sources)
         limits = [max(options.min_length, len(source) + extra) + n for source, n in zip(sources, begun, strict=True)]
-        phrases = self._phrases([rows[row] for row in chosen], limits, required, terms)
-        job = Job(sources, limits, options, prefixes=beginnings, phrases=phrases)
+        room = [limit - n for limit, n in zip(limits, begun, strict=True)]
+        phrases = self._phrases([rows[row] for row in chosen], room, required, terms)
+        numbers = [(first + number, part) for number, some in enumerate(parts) for part in range(len(some))]
+        keys = [numbers[row] for row in chosen]
+        job = Job(sources, limits, options, prefixes=beginnings, phrases=phrases, keys=keys)
         if options.sampling and (required or terms):
             raise RequestError("Words cannot be forced into what is drawn.", "Leave out either the words or the drawing.")
         engine = self.engines.choose(_only_torch(job, forced=bool(required or terms)), seeded=options.seed is not None)
@@ -127,6 +133,11 @@ class Translator:
 
         `max_extra` bounds the length: a translation has at most so many pieces more than its source.
         """
+        sampling = _sampling(top_k, top_p, temperature, seed)
+        if sampling and ((beam or 1) > 1 or patience):
+            raise RequestError(
+                "What is drawn is not searched for with a beam.", "Leave out --beam and --patience, or what draws."
+            )
         given = {"beam": beam, "length_penalty": length_penalty, "penalty": penalty, "patience": patience}
         given |= {"max_extra": max_extra, "min_length": min_length, "no_repeat_ngram": no_repeat_ngram}
         d = override(self.decoding, {name: value for name, value in given.items() if value is not None})
@@ -138,7 +149,7 @@ class Translator:
             nbest=nbest,
             min_length=d.min_length,
             no_repeat_ngram=d.no_repeat_ngram,
-            sampling=_sampling(top_k, top_p, temperature, seed),
+            sampling=sampling,
         )
 
     def score(
@@ -189,11 +200,10 @@ class Translator:
     def _stream(self, engine: Engine, parts: list[str], options: Options, extra: int) -> Iterator[str]:
         told = ""
         texts: list[str] = []
-        first = 0  # of those that are not blank
         for number, part in enumerate(parts):
             pieces: list[int] = []
             (source,) = self.tokenizers.source.encode([part.strip()])
-            job = Job([source], [max(options.min_length, len(source) + extra)], options, first=first)
+            job = Job([source], [max(options.min_length, len(source) + extra)], options, keys=[(0, number)])
             for piece in engine.stream(job) if source else ():
                 pieces.append(piece)
                 (so_far,) = self.tokenizers.target.decode([pieces])
@@ -201,7 +211,6 @@ class Translator:
                 if written.startswith(told) and not so_far.endswith("\ufffd"):  # half a character may still become whole
                     yield written[len(told) :]
                     told = written
-            first += bool(source)
             texts += self.tokenizers.target.decode([pieces])
             written = join(parts[: number + 1], texts)
             yield written[len(told) :]
@@ -279,7 +288,7 @@ class Translator:
         def count(parts: Sequence[str]) -> list[int]:
             return [len(pieces) for pieces in self.tokenizers.source.encode(parts)]
 
-        parts = segment_all(texts, sentences=self.lines.sentences, longest=self.lines.longest, count=count)
+        parts = segment(texts, sentences=self.lines.sentences, longest=self.lines.longest, count=count)
         for number, text in enumerate(texts):
             if whole[number] and len(parts[number]) > 1:
                 if count([text.strip()])[0] > max(self.lines.longest, LONGEST):
@@ -385,12 +394,13 @@ def load(
 def _sampling(top_k: int | None, top_p: float | None, temperature: float | None, seed: int | None) -> Sampling | None:
     if top_k is None and top_p is None and temperature is None and seed is None:
         return None
-    if (top_k or 0) < 0 or not 0 < (1.0 if top_p is None else top_p) <= 1 or (1.0 if temperature is None else temperature) <= 0:
+    p, heat = 1.0 if top_p is None else top_p, 1.0 if temperature is None else temperature
+    if (top_k or 0) < 0 or not 0 < p <= 1 or not 0 < heat < math.inf:
         raise RequestError(
             f"Nothing can be drawn with top_k {top_k}, top_p {top_p} and temperature {temperature}.",
             "top_k is 0 (all) or more, top_p above 0 and at most 1, temperature above 0.",
         )
-    return Sampling(top_k or 0, 1.0 if top_p is None else top_p, 1.0 if temperature is None else temperature, seed)
+    return Sampling(top_k or 0, p, heat, seed)
 
 
 def _only_torch(job: Job, forced: bool) -> list[str]:

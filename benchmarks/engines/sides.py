@@ -8,13 +8,14 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 
 from headway.bundle import read_bundle
 from headway.cores import count_cores
+from headway.data.readers import read_lines
 
-LONGEST = 256  # pieces of an output, for those who want one limit for all
-SAMPLE = 10  # every so-manyth sentence shows which size of batch suits a side best
+SAMPLE = 40  # sentences at least, or a tenth, that show which size of batch suits a side best
 
 Translate = Callable[[list[str], int], list[str]]  # texts, size of batches -> translations
 
@@ -27,11 +28,12 @@ def main() -> None:
     parser.add_argument("--beam", type=int, required=True)
     parser.add_argument("--compute-type", default="float32")
     parser.add_argument("--sentences", type=int, required=True)
+    parser.add_argument("--longest", type=int, required=True, help="pieces of an output, for sides that want one limit for all")
     options = parser.parse_args()
-    texts = options.text.read_text(encoding="utf-8").splitlines()[: options.sentences]
+    texts = list(islice(read_lines(options.text), options.sentences))
     open_side, sizes = SIDES[options.side]
     translate = open_side(options)
-    sample = texts[::SAMPLE] if len(texts) >= 1000 else texts[:100]
+    sample = texts[:: max(1, len(texts) // max(SAMPLE, len(texts) // 10))]
     timed = {size: _time(translate, sample, size)[0] for size in (*sizes[:1], *sizes)}  # the first once more, now warm
     best = min(timed, key=lambda size: timed[size])
     seconds, found = _time(translate, texts, best)
@@ -67,7 +69,7 @@ def open_bare(options: argparse.Namespace, **layout: int) -> Translate:
     bundle = read_bundle(options.model)
     tokenizers, patience = bundle.tokenizers, bundle.manifest.decoding.patience
     cut: dict[str, list[str]] = {}
-    for text in options.text.read_text(encoding="utf-8").splitlines()[: options.sentences]:
+    for text in list(islice(read_lines(options.text), options.sentences)):
         cut[text] = tokenizers.source.pieces(tokenizers.source.encode([text])[0])
 
     def translate(texts: list[str], size: int) -> list[str]:
@@ -79,7 +81,7 @@ def open_bare(options: argparse.Namespace, **layout: int) -> Translate:
             max_batch_size=size,
             batch_type="tokens",
             max_input_length=0,
-            max_decoding_length=LONGEST,
+            max_decoding_length=options.longest,
         )
         return ["".join(result.hypotheses[0]).replace("\u2581", " ").strip() for result in found]
 
@@ -97,7 +99,7 @@ def open_huggingface(options: argparse.Namespace) -> Translate:
 
     model = AutoModelForSeq2SeqLM.from_pretrained(options.form).eval()
     tokenizer = AutoTokenizer.from_pretrained(options.form)
-    search = {"num_beams": options.beam, "do_sample": False, "max_new_tokens": LONGEST}
+    search = {"num_beams": options.beam, "do_sample": False, "max_new_tokens": options.longest}
     if options.beam > 1:
         search |= {"length_penalty": 0.6, "early_stopping": True}
 

@@ -27,7 +27,8 @@ def run(
 
     from headway import load
     from headway.atomic import write_file
-    from headway.cli.translate import read_input
+    from headway.jobs.blocks import read_lines
+    from headway.jobs.tasks import find_files
     from headway.progress import Display
 
     def write(path: Path, array: np.ndarray) -> None:
@@ -35,7 +36,7 @@ def run(
         np.save(buffer, array, allow_pickle=False)
         write_file(path, buffer.getvalue())
 
-    lines = list(read_input(files or []))
+    lines = list(read_lines(find_files([str(path) for path in files or []])))
     if not lines:
         raise DataError("There are no lines to encode.", "Give sentences, one a line.")
     with Display() as display:

@@ -3,7 +3,7 @@
     headway score runs/en-de/best --source test.en --target test.de
 
 prints one number a pair: the log-probability of the target given the source, over the length penalty. Nearer to 0 is likelier.
-It is the score that `headway translate --json` reports for its own translations.
+It is the score that `headway translate --json` reports for its own translations, of a line with several sentences for each.
 """
 
 import json
@@ -50,4 +50,5 @@ def run(
             on_progress=lambda done, total: display.update("Scoring", done, total),
         )
     for pair in scored:
-        print(json.dumps(pair.to_json(), ensure_ascii=False) if as_json else f"{pair.score:.4f}", file=sys.stdout)
+        line = json.dumps(pair.to_json(), ensure_ascii=False) if as_json else f"{pair.score:.4f}"
+        sys.stdout.buffer.write(f"{line}\n".encode())

@@ -96,14 +96,16 @@ def run(
     more = {"prefixes": prefix, "batch_tokens": batch_tokens, "tokens": tokens, "alignment": alignment}
     if not as_json and (asked := _needs_json(nbest, tokens, alignment)):
         raise RequestError(f"{asked} gives more than a line of text.", "Add --json.")
+    if ray and threads:
+        raise RequestError("On a cluster each processor has a thread.", "Leave out --threads.")
     if ray and Path(ray).exists():
         raise RequestError(f"--ray takes {ray} for an address, but it is a file.", f"Write: --ray local {ray}")
     models, loading = [model, *(others or [])], {"engine": engine, "compute_type": compute_type}
     if stream:
-        if out or ray or shard or as_json or terms or prefix:
-            other = "-o, --json, --prefix, --terms, --shard or --ray"
+        if out or ray or shard or as_json or terms or prefix or batch_tokens:
+            other = "-o, --json, --prefix, --terms, --batch-tokens, --shard or --ray"
             raise RequestError(f"--stream writes text as it comes, without {other}.", "Leave one of them out.")
-        _stream(models, {**loading, "threads": threads}, [Path(name) for name in files or []], search)
+        _stream(models, {**loading, "threads": threads}, files or [], search)
         return
 
     from headway.bundle import read_manifest
@@ -116,14 +118,18 @@ def run(
     size, part = blocks.BLOCK, blocks.parse_shard(shard) if shard else None
     manifest = read_manifest(model)
     planned = tasks.plan_tasks(tasks.find_files(files or []), out, (manifest.source_language, manifest.target_language))
+    if part and out and tasks.names_directory(out):
+        raise RequestError(
+            "--shard cuts one output into parts, and a directory has many.", "Give -o a file, or each machine some files."
+        )
     if part:
         planned = [tasks.take_shard(task, part, size) for task in planned]
-    request = describe_request(models, {**options, **loading, "json": as_json}, size)
+    stdout = sys.stdout  # which Ray is kept from
     with _open_work(ray, models, loading, threads, options, render_json if as_json else render_text) as work:
         if out is None:
-            print_task(planned[0], work, sys.stdout, size)
+            print_task(planned[0], work, stdout, size)
         else:
-            run_tasks(planned, work, request, size)
+            run_tasks(planned, work, describe_request(models, {**options, **loading, "json": as_json}, size), size)
 
 
 def _needs_json(nbest: int, tokens: bool, alignment: bool) -> str:
@@ -156,17 +162,22 @@ def _open_work(
     yield make_local_work(translator, options, render)
 
 
-def _stream(models: list[Path], loading: dict[str, Any], files: list[Path], search: dict[str, Any]) -> None:
+def _stream(models: list[Path], loading: dict[str, Any], files: list[str], search: dict[str, Any]) -> None:
     from headway import load
+    from headway.jobs.blocks import read_lines
+    from headway.jobs.tasks import find_files
 
     translator = load(models, **loading)
     translator.stream("", **search)  # what cannot be done is said before anything is read
-    for line in read_input(files):
+    output = sys.stdout.buffer
+    for line in read_lines(find_files(files)):
+        if warning := translator.warn([line]):
+            print(warning, file=sys.stderr)
         for text in translator.stream(line, **search):
-            sys.stdout.write(text.replace("\n", " "))
-            sys.stdout.flush()
-        sys.stdout.write("\n")
-        sys.stdout.flush()
+            output.write(text.replace("\n", " ").encode())
+            output.flush()
+        output.write(b"\n")
+        output.flush()
 
 
 def complete_ray(arguments: list[str]) -> list[str]:
@@ -175,13 +186,3 @@ def complete_ray(arguments: list[str]) -> list[str]:
     for word, following in zip(arguments, [*arguments[1:], "-"], strict=True):
         completed += [word, "local"] if word == "--ray" and following.startswith("-") else [word]
     return completed
-
-
-def read_input(files: list[Path]) -> Iterator[str]:
-    """Lines of the files one after the other, or of standard input."""
-    from headway.data.readers import decode_lines, read_lines
-
-    if not files:
-        yield from decode_lines(sys.stdin.buffer, "standard input")
-    for path in files:
-        yield from read_lines(path)

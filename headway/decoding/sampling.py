@@ -1,7 +1,7 @@
 """Drawing tokens instead of searching for the best: temperature, the k likeliest, the nucleus (Holtzman et al., 2020).
 
-Each sentence has a generator of its own, seeded by the request and the sentence's place in it: what is drawn does not depend
-on the batch that a sentence happens to be in.
+Each sentence has a generator of its own, seeded by the request and by a key of the sentence: what is drawn does not depend on
+the batch that it happens to be in.
 """
 
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from headway.decoding.options import Sampling
 
 
 class Sampler:
-    """A `Pick` of the search. `places` are the sentences' places in the request."""
+    """A `Pick` of the search. `keys` tell its sentences apart."""
 
-    def __init__(self, sampling: Sampling, places: Sequence[int]) -> None:
+    def __init__(self, sampling: Sampling, keys: Sequence[tuple[int, ...]]) -> None:
         self.sampling = sampling
-        seeds = [None if sampling.seed is None else (sampling.seed, place) for place in places]
+        seeds = [None if sampling.seed is None else (sampling.seed, *key) for key in keys]
         self._generators = [np.random.default_rng(seed) for seed in seeds]
 
     def __call__(self, log_probabilities: Tensor, sentences: Tensor, position: int) -> tuple[Tensor, Tensor]:

@@ -38,7 +38,11 @@ class Engines:
         """`only_torch` names what is asked for that CTranslate2 cannot do, as verbs. Seeded draws it can do, but not twice."""
         self._refuse(only_torch)
         free = self.name == "auto" and (seeded or not self._is_convertible())
-        return self.torch if self.name == "torch" or only_torch or len(self.bundles) > 1 or free else self.ctranslate2
+        if not (self.name == "torch" or only_torch or len(self.bundles) > 1 or free):
+            return self.ctranslate2
+        if self._compute_type == "int8":
+            raise RequestError("Torch, which is needed for this, does not compute in int8.", "Leave out --compute-type.")
+        return self.torch
 
     def _refuse(self, only_torch: Sequence[str]) -> None:
         if self.name == "ctranslate2" and only_torch:
@@ -77,10 +81,14 @@ class Engines:
     @property
     def compute_type(self) -> Literal["float32", "int8"]:
         """What was asked for; otherwise what was measured to be best when the model was made; otherwise what loses nothing."""
+        from headway.engines.ctranslate2 import has_int8
+
+        measured = self.bundles[0].manifest.ctranslate2
+        if self._compute_type == "int8" and not has_int8():
+            raise RequestError("CTranslate2 cannot compute in int8 on this processor.", "Give --compute-type float32.")
         if self._compute_type != "auto":
             return self._compute_type
-        measured = self.bundles[0].manifest.ctranslate2
-        return measured.compute_type if measured else "float32"
+        return measured.compute_type if measured and has_int8() else "float32"
 
 
 def _check_same_vocabulary(bundles: Sequence[Bundle]) -> None:

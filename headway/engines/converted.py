@@ -6,6 +6,7 @@ Where nothing can be written beside the bundle, the user's cache directory takes
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 from filelock import FileLock
@@ -21,46 +22,47 @@ _KEY = 16  # characters of the SHA-256 that a form is named by
 
 def find_form(bundle: Bundle) -> Path | None:
     """The bundle's form, if it stands somewhere and is whole."""
-    return next((place for place in _places(bundle) if _is_whole(place)), None)
+    return next((place for where in (_beside, _cached) if _is_whole(place := where(bundle))), None)
 
 
 def make_form(bundle: Bundle) -> Path:
     """Convert the bundle, in place of the forms of earlier weights. Of several processes that want it, one does it."""
-    beside, cached = _places(bundle)
     try:
-        _write(bundle, beside)
+        return _write(bundle, _beside(bundle))
     except HeadwayError as error:
         if not isinstance(error.__cause__, OSError):
             raise
-        _write(bundle, cached)
-        return cached
-    for other in beside.parent.iterdir():
-        if other != beside and len(other.name) == _KEY and (other / SUMS).is_file():
-            _remove(other)
-            other.with_name(f".{other.name}.lock").unlink(missing_ok=True)
-    return beside
+    return _write(bundle, _cached(bundle))
 
 
-def _places(bundle: Bundle) -> tuple[Path, Path]:
-    key = bundle.manifest.files[WEIGHTS][:_KEY]
+def _beside(bundle: Bundle) -> Path:
     directory = bundle.directory.absolute()
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return directory.with_name(f"{directory.name}.ctranslate2") / key, cache / "headway" / "ctranslate2" / key
+    return directory.with_name(f"{directory.name}.ctranslate2") / _key(bundle)
 
 
-def _write(bundle: Bundle, place: Path) -> None:
+def _cached(bundle: Bundle) -> Path:
+    cache = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
+    return Path(cache) / "headway" / "ctranslate2" / _key(bundle)
+
+
+def _key(bundle: Bundle) -> str:
+    return bundle.manifest.files[WEIGHTS][:_KEY]
+
+
+def _write(bundle: Bundle, place: Path) -> Path:
     with writing(place):
         place.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(place.with_name(f".{place.name}.lock")):
+        with FileLock(place.parent / ".lock"):
             if not _is_whole(place):  # nobody was faster
-                _convert(bundle, place)
-
-
-def _convert(bundle: Bundle, place: Path) -> None:
-    with new_directory(place) as new:
-        write_ctranslate2(bundle, new)
-        sums = {path.name: sha256(path) for path in sorted(new.iterdir())}
-        (new / SUMS).write_text(json.dumps(sums, indent=2) + "\n", encoding="utf-8")
+                with new_directory(place) as new:
+                    write_ctranslate2(bundle, new)
+                    sums = {path.name: sha256(path) for path in sorted(new.iterdir())}
+                    (new / SUMS).write_text(json.dumps(sums, indent=2) + "\n", encoding="utf-8")
+            if place == _beside(bundle):
+                for other in place.parent.iterdir():
+                    if other != place and (other / SUMS).is_file():
+                        shutil.rmtree(other, ignore_errors=True)
+    return place
 
 
 def _is_whole(place: Path) -> bool:
@@ -69,9 +71,3 @@ def _is_whole(place: Path) -> bool:
         return all(sha256(place / name) == digest for name, digest in sums.items())
     except (OSError, ValueError, AttributeError):
         return False
-
-
-def _remove(form: Path) -> None:
-    for path in form.iterdir():
-        path.unlink()
-    form.rmdir()

@@ -13,7 +13,7 @@ import numpy as np
 
 from headway.decoding.options import Options
 from headway.decoding.ranking import Hypothesis
-from headway.engines.batching import batches_by_length
+from headway.engines.batching import batches_by_length, size_batches
 from headway.engines.engine import Job, Pieces
 from headway.errors import RequestError
 from headway.export.ctranslate2 import POSITIONS
@@ -74,13 +74,20 @@ class CTranslate2Engine:
             target_prefix=prefixes,
             max_decoding_length=limit,
             asynchronous=True,
-            **_search(job.options),
+            **_search(job.options, len(self._target)),
             **more,
         )
 
     def _collect(self, job: Job, places: list[int], limit: int, results: list[Any]) -> tuple[list[int], list[list[Hypothesis]]]:
-        """A batch has one limit, its sentences' largest. Who went beyond his own is translated again with that."""
+        """A batch has one limit, its sentences' largest. Who went beyond his own is cut off there, or, with a beam, in which
+        others may have been alive at that step, translated again.
+        """
         found = [result.result() for result in results]
+        if job.options.beam == 1 and not job.options.sampling:
+            return places, [
+                [_cut_off(one, job.limits[place]) for one in self._read(job, result)]
+                for place, result in zip(places, found, strict=True)
+            ]
         again: dict[int, list[int]] = {}  # rows by their limit
         for row, place in enumerate(places):
             own = job.limits[place]
@@ -145,7 +152,7 @@ class CTranslate2Engine:
                 "CTranslate2 hands out tokens one by one only without a beam.",
                 "Give --beam 1, or use the torch engine: --engine torch.",
             )
-        search = _search(options)
+        search = _search(options, len(self._target))
         for name in ("beam_size", "patience", "num_hypotheses", "length_penalty", "return_scores", "return_end_token"):
             del search[name]
         steps = self._translator.generate_tokens(
@@ -159,6 +166,15 @@ class CTranslate2Engine:
     @staticmethod
     def _words(vocabulary: list[str], pieces: Pieces) -> list[str]:
         return [vocabulary[piece] for piece in pieces]
+
+
+def _cut_off(found: Hypothesis, limit: int) -> Hypothesis:
+    """As if the search had ended at the limit: an end just behind it did not come."""
+    return found if len(found.tokens) < limit else Hypothesis(found.tokens[:limit], None)
+
+
+def has_int8() -> bool:
+    return "int8" in ctranslate2.get_supported_compute_types("cpu")
 
 
 def _set_seed(seed: int) -> None:
@@ -178,7 +194,8 @@ def _batches(job: Job, batch_tokens: int) -> Iterator[list[int]]:
     """Sentences with a given beginning and those without apart: beside others, CTranslate2 takes no beginning for one too."""
     for begun in (False, True):
         group = [place for place in range(len(job.sources)) if bool(job.prefixes and job.prefixes[place]) is begun]
-        for batch in batches_by_length([len(job.sources[place]) for place in group], batch_tokens):
+        lengths = [len(job.sources[place]) for place in group]
+        for batch in batches_by_length(lengths, size_batches(lengths, batch_tokens), alike=True):
             yield [group[row] for row in batch]
 
 
@@ -186,11 +203,17 @@ def _alpha(options: Options) -> float:
     return options.alpha or _NO_PENALTY
 
 
-def _search(options: Options) -> dict[str, Any]:
+def _count_hypotheses(options: Options) -> int:
+    if options.sampling:
+        return 1 if options.sampling.top_k == 1 else options.nbest  # from one token all draws are the same
+    return options.finished if options.beam > 1 else 1
+
+
+def _search(options: Options, vocabulary: int) -> dict[str, Any]:
     """Our options in CTranslate2's words. All hypotheses that ended are asked for, to be ranked here."""
     sampling = options.sampling
     drawn = {"sampling_topk": 1} if sampling is None else {
-        "sampling_topk": sampling.top_k,
+        "sampling_topk": min(sampling.top_k, vocabulary),
         "sampling_topp": sampling.top_p,
         "sampling_temperature": sampling.temperature,
     }  # fmt: skip
@@ -198,7 +221,7 @@ def _search(options: Options) -> dict[str, Any]:
     return {
         "beam_size": beam,
         "patience": options.patience if beam > 1 else 1,
-        "num_hypotheses": options.nbest if sampling else options.finished if beam > 1 else 1,
+        "num_hypotheses": _count_hypotheses(options),
         "length_penalty": _alpha(options),
         "no_repeat_ngram_size": options.no_repeat_ngram,
         "min_decoding_length": options.min_length,

@@ -17,7 +17,7 @@ class Job:
     """Sources (their pieces, without an end), the most pieces that each translation may have, and how to search.
 
     `prefixes` are the pieces that each translation begins with, which count in its limit; `phrases` must appear in it.
-    `first` is the first source's place in the request, on which draws depend.
+    `keys` tell the sources apart for draws: with the same seed and key the same is drawn, in whichever batch.
     """
 
     sources: Sequence[Pieces]
@@ -25,7 +25,7 @@ class Job:
     options: Options
     prefixes: Sequence[Pieces] | None = None
     phrases: Sequence[Sequence[tuple[int, ...]]] | None = None
-    first: int = 0
+    keys: Sequence[tuple[int, ...]] = ()
 
 
 @dataclass(frozen=True)

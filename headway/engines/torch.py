@@ -19,7 +19,7 @@ from headway.decoding.rules import Rules
 from headway.decoding.sampling import Sampler
 from headway.decoding.scoring import token_scores
 from headway.decoding.search import Pick, Settled, beam_search, beam_steps, greedy_search, greedy_steps, take_likeliest
-from headway.engines.batching import batches_by_length
+from headway.engines.batching import batches_by_length, size_batches
 from headway.engines.engine import AttentionWeights, Job, Pieces
 from headway.models.transformer import Transformer
 from headway.nn.attention import record_attention
@@ -43,12 +43,16 @@ class TorchEngine:
 
     batch_tokens = 2048
 
-    def __init__(self, models: Transformer | Sequence[Transformer], target: Tokenizer, workers: int = 1) -> None:
-        """`workers` threads translate a batch each: small kernels lose more to a second thread inside them than they gain."""
+    def __init__(self, models: Transformer | Sequence[Transformer], target: Tokenizer, workers: int | None = None) -> None:
+        """`workers` threads translate a batch each: small kernels lose more to a second thread inside them than they gain.
+
+        Without a number, one translates with the threads that torch has.
+        """
         self.models = [models] if isinstance(models, Transformer) else list(models)
         for model in self.models:
             model.eval()
         self.workers = workers
+        self._recording = threading.Lock()  # one at a time can look inside
         self._busy = threading.Lock()  # who asks while another is served waits, for there are no cores left
         self.bos, self.eos = target.bos, target.eos
         self.never = [target.pad, target.bos, target.unk]
@@ -58,8 +62,9 @@ class TorchEngine:
         return self.models[0]
 
     def translate(self, job: Job, batch_tokens: int) -> Iterator[tuple[list[int], list[list[Hypothesis]]]]:
-        batches = batches_by_length([len(source) for source in job.sources], batch_tokens)
-        if self.workers == 1:
+        lengths = [len(source) for source in job.sources]
+        batches = batches_by_length(lengths, size_batches(lengths, batch_tokens) if self.workers else batch_tokens)
+        if self.workers is None:
             yield from ((places, self._translate_batch(job, places)) for places in batches)
             return
         with self._busy, _one_thread_each(), ThreadPoolExecutor(self.workers) as pool:
@@ -93,7 +98,7 @@ class TorchEngine:
         rows = torch.arange(len(places), device=self.model.device).repeat_interleave(n)
         state = state.select(rows, rows)
         limits, rules = self._bounds(job, repeated)
-        sampler = Sampler(options.sampling, [place * n + draw for place in places for draw in range(n)])
+        sampler = Sampler(options.sampling, [(*job.keys[place], draw) for place in places for draw in range(n)])
         drawn = greedy_search(self.step, state, bos=self.bos, eos=self.eos, limits=limits, rules=rules, pick=sampler)
         return [drawn[start : start + n] for start in range(0, len(drawn), n)]
 
@@ -152,7 +157,7 @@ class TorchEngine:
         weights: list[np.ndarray] = [np.empty((0, 0))] * len(sources)
         layer = cast(DecoderLayer, self.model.decoder.layers[self.model.architecture.alignment_layer])
         for places in batches_by_length(_longer(sources, targets), batch_tokens):
-            with record_attention(layer.cross_attention) as recorded:
+            with self._recording, record_attention(layer.cross_attention) as recorded:
                 self.model(self._pad([sources[place] for place in places]), self._read([targets[place] for place in places]))
             (heads,) = recorded.values()  # [B, H, T, S]
             for place, rows in zip(places, heads.mean(dim=1).float().cpu().numpy(), strict=True):
@@ -165,7 +170,7 @@ class TorchEngine:
         state, options, known = self._start(job.sources[:1]), job.options, 0
         steps: Generator[Settled, None, list[Hypothesis] | list[list[Hypothesis]]]
         if options.sampling or options.beam == 1:
-            pick: Pick = Sampler(options.sampling, [job.first]) if options.sampling else take_likeliest
+            pick: Pick = Sampler(options.sampling, [(*job.keys[0], 0)]) if options.sampling else take_likeliest
             steps = greedy_steps(self.step, state, bos=self.bos, eos=self.eos, limits=limits, rules=rules, pick=pick)
         else:
             steps = beam_steps(self.step, state, bos=self.bos, eos=self.eos, limits=limits, options=options, rules=rules)
@@ -198,7 +203,7 @@ class TorchEngine:
     @torch.inference_mode()
     def attend(self, source: Pieces, target: Pieces) -> AttentionWeights:
         """The attention of one pair (its pieces, without marks), in one pass: the decoder reads the target, by whomever."""
-        with record_attention(self.model) as weights:
+        with self._recording, record_attention(self.model) as weights:
             self.model(self._pad([source]), torch.tensor([[self.bos, *target]], device=self.model.device))
 
         def stack(part: str, name: str, layers: int) -> np.ndarray:

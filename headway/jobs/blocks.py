@@ -19,6 +19,7 @@ ALL = range(sys.maxsize)
 class Block:
     lines: list[str]
     position: int  # bytes of the input that were read up to its end; 0 where that is not known
+    first: int = 0  # a number for its first line that no line of another block has: draws depend on it
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def read_blocks(files: Sequence[Path], size: int, wanted: range = ALL) -> Iterat
             lines = decode_lines(_blank_unwanted(source.text, size, number, wanted), str(path))
             while number < wanted.stop and (block := list(islice(lines, size))):
                 if number in wanted:
-                    yield Block(block, read + source.position())
+                    yield Block(block, read + source.position(), number * size)
                 number += 1
             if number >= wanted.stop:
                 return
@@ -67,13 +68,24 @@ def _blank_unwanted(lines: Iterable[bytes], size: int, first: int, wanted: range
 def read_pipe(lines: PipeLines, size: int, *, whole: bool) -> Iterator[Block]:
     """Blocks of standard input. Unless only whole ones are asked for, a pause ends a block: somebody waits for the answer."""
     block: list[str] = []
+    done = 0
     for line in decode_lines(lines, "standard input"):
         block.append(line)
         if len(block) == size or (not whole and lines.pauses()):
-            yield Block(block, 0)
+            yield Block(block, 0, done)
+            done += len(block)
             block = []
     if block:
-        yield Block(block, 0)
+        yield Block(block, 0, done)
+
+
+def read_lines(files: Sequence[Path]) -> Iterator[str]:
+    """The lines of files one after the other, or of standard input."""
+    if not files:
+        yield from decode_lines(sys.stdin.buffer, "standard input")
+    for path in files:
+        with open_input(path) as source:
+            yield from decode_lines(source.text, str(path))
 
 
 def count_lines(path: Path) -> int:

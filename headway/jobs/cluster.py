@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from headway.translator import Translator
 
 WAITING = 2  # blocks for each processor: one is being done, one is at hand
+RETRIES = 5  # of a block whose process died: what kills them all must come to an end
 SECONDS = 10  # within which a cluster answers
 Facts = tuple[str, tuple[tuple[str, str], ...], tuple[tuple[str, Any], ...]]  # what `load_once` is asked for
 
@@ -67,7 +68,7 @@ def _knock(address: str) -> None:
 
 
 def _make_work(ray: Any, models: Sequence[Path], loading: dict[str, str], options: dict[str, Any], render: Render) -> Work:
-    remote = ray.remote(num_cpus=1, max_retries=-1)(translate_block)
+    remote = ray.remote(num_cpus=1, max_retries=RETRIES)(translate_block)
     facts = (__version__, tuple((str(model), _read_manifest(model)) for model in models), tuple(loading.items()))
     cluster = WAITING * max(1, int(ray.cluster_resources().get("CPU", 1)))
 
@@ -75,7 +76,7 @@ def _make_work(ray: Any, models: Sequence[Path], loading: dict[str, str], option
         most = cluster if ahead > 1 else 1
         asked: deque[tuple[Block, Any]] = deque()
         for block in blocks:
-            asked.append((block, remote.remote(facts, block.lines, options, render)))
+            asked.append((block, remote.remote(facts, block.lines, {**options, "first": block.first}, render)))
             if len(asked) == most:
                 yield collect(*asked.popleft())
         while asked:

@@ -50,7 +50,9 @@ class Part:
                 if self._keep:
                     self._recall()
                 if not self.finished:
-                    self._file = self._part.open("ab")
+                    if not self.blocks:
+                        self.forget()  # what it tells of is about to be overwritten
+                    self._file = self._part.open("ab", buffering=0)
                     self._file.truncate(self.bytes)
             except BaseException:
                 self._release()
@@ -71,8 +73,9 @@ class Part:
         """Add a block of so many lines."""
         assert self._file
         with writing(self.path):
-            self._file.write(content)
-            self._file.flush()
+            rest = memoryview(content)
+            while rest:
+                rest = rest[self._file.write(rest) :]
         self.blocks, self.lines, self.bytes = self.blocks + 1, self.lines + lines, self.bytes + len(content)
         if self._keep and time.monotonic() - self._saved >= EVERY:
             self._save()
@@ -101,22 +104,20 @@ class Part:
         """What an earlier process did of the same request, as far as it is still there."""
         try:
             entry = json.loads(self._journal.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            request, finished, size, blocks, lines = (entry[key] for key in ("request", "finished", "bytes", "blocks", "lines"))
+        except (OSError, ValueError, KeyError, TypeError):
             return
-        if entry["request"] != self._request:
+        if request != self._request:
             self.starts_anew = True
             return
-        if entry["finished"] and _size(self._part) == entry["bytes"]:  # killed just before it got its name
+        if finished and _size(self._part) == size:  # killed just before it got its name
             self._part.replace(self.path)
-        there = self.path if entry["finished"] else self._part
-        if _size(there) >= entry["bytes"]:
-            self.blocks, self.lines, self.bytes, self.finished = (
-                entry[key] for key in ("blocks", "lines", "bytes", "finished")
-            )
+        if _size(self.path) == size if finished else _size(self._part) >= size:
+            self.blocks, self.lines, self.bytes, self.finished = blocks, lines, size, finished
 
     def _release(self) -> None:
+        Path(self._lock.lock_file).unlink(missing_ok=True)  # first: nobody waits for it, and who comes now finds it held
         self._lock.release()
-        Path(self._lock.lock_file).unlink(missing_ok=True)
 
 
 def _size(path: Path) -> int:

@@ -50,8 +50,8 @@ def make_local_work(translator: "Translator", options: dict[str, Any], render: R
                     raise _Stopped
                 on_progress(block, done)
 
-            text = join_lines(translator.translate(block.lines, on_progress=show, **options), render)
-            return Output(block, text, translator.warn(block.lines))
+            found = translator.translate(block.lines, first=block.first, on_progress=show, **options)
+            return Output(block, join_lines(found, render), translator.warn(block.lines))
 
         pool = ThreadPoolExecutor(ahead)
         waiting = deque[Future[Output]]()

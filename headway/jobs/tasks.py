@@ -46,7 +46,7 @@ def plan_tasks(files: list[Path], output: str | None, languages: tuple[str, str]
     """One task for each file where `output` is a directory, else one for all."""
     if output is None:
         return [Task(files, None)]
-    if not (Path(output).is_dir() or output.endswith(("/", os.sep))):
+    if not names_directory(output):
         tasks = [Task(files, Path(output))]
     elif not files:
         raise RequestError(f"{output} is a directory, and standard input has no name.", "Give -o the name of a file.")
@@ -54,6 +54,10 @@ def plan_tasks(files: list[Path], output: str | None, languages: tuple[str, str]
         tasks = [Task([path], Path(output) / name_output(path.name, *languages)) for path in files]
     _check_outputs(tasks)
     return tasks
+
+
+def names_directory(output: str) -> bool:
+    return Path(output).is_dir() or output.endswith(("/", os.sep))
 
 
 def name_output(name: str, source_language: str, target_language: str) -> str:

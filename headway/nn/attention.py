@@ -4,6 +4,7 @@ B batch, H heads, T positions that ask, S positions that are asked. d_k and d_v 
 """
 
 import math
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
@@ -113,13 +114,19 @@ class MultiHeadAttention(nn.Module):
 
 @contextmanager
 def record_attention(module: nn.Module) -> Iterator[dict[str, Tensor]]:
-    """While the block runs, every attention inside `module` keeps the weights [B, H, T, S] of its last call, by its name."""
-    weights: dict[str, Tensor] = {}
+    """While the block runs, every attention inside `module` keeps the weights [B, H, T, S] of its last call, by its name.
 
-    def recorder(name: str) -> Kernel:
+    Calls of other threads are not kept.
+    """
+    weights: dict[str, Tensor] = {}
+    here = threading.get_ident()
+
+    def recorder(name: str, before: Kernel) -> Kernel:
         def kernel(
             query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None, bias: Tensor | None, scale: float | None
         ) -> Tensor:
+            if threading.get_ident() != here:
+                return before(query, key, value, mask=mask, bias=bias, scale=scale)
             output, weights[name] = attention(query, key, value, mask=mask, bias=bias, scale=scale)
             return output
 
@@ -127,8 +134,8 @@ def record_attention(module: nn.Module) -> Iterator[dict[str, Tensor]]:
 
     found = [(name, part, part.kernel) for name, part in module.named_modules() if isinstance(part, MultiHeadAttention)]
     try:
-        for name, part, _ in found:
-            part.kernel = recorder(name)
+        for name, part, before in found:
+            part.kernel = recorder(name, before)
         yield weights
     finally:
         for _, part, kernel in found:

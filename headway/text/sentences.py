@@ -154,7 +154,7 @@ def _needs_no_space(text: str, start: int, stops: str, *, closed: bool, followin
         return False  # ３．１４, and the number of a verse
     if stops[-1] in _FULL_STOPS:
         return not (closed and _HIRAGANA.match(following))  # 「行くよ。」と言った
-    return stops[-1] in "!?" and all(map(_is_unspaced, (text[start - 1 : start], following)))
+    return stops[-1] in "!?" and all(map(is_unspaced, (text[start - 1 : start], following)))
 
 
 def _can_begin(character: str, *, any_case: bool) -> bool:
@@ -200,17 +200,17 @@ def _is_ordinal(before: Sequence[str], following: str) -> bool:
     return bool(before) and before[-1].lower().strip(_OPENING) in _BEFORE_ORDINALS and before[-2:] != ["I", "am"]
 
 
-def _is_unspaced(character: str) -> bool:
+def is_unspaced(character: str) -> bool:
     return _ALONE_UNSPACED.match(character) is not None
 
 
-def segment(text: str, *, sentences: bool, longest: int, count: Count) -> list[str]:
-    """The parts in which a text is translated: its sentences, or the whole, and no part of more than `longest` pieces."""
-    return segment_all([text], sentences=sentences, longest=longest, count=count)[0]
+def segment(texts: Sequence[str], *, sentences: bool, longest: int, count: Count) -> list[list[str]]:
+    """The parts in which each text is translated: its sentences, or the whole, and no part of more than `longest` pieces.
 
-
-def segment_all(texts: Sequence[str], *, sentences: bool, longest: int, count: Count) -> list[list[str]]:
-    """The same for many texts, counted together. Each has one part at least, and most have one that needs no counting."""
+    What is too long is cut into like parts: at the ends of sentences and clauses that are near to an even share; where there
+    are none, at white space; where there is none either, between characters, and there too a base stays with its combining
+    marks if that can be. Only one character alone may be too long. Most texts have one part that needs no counting.
+    """
     segments = [split_sentences(text) for text in texts] if sentences else [[text] for text in texts]
     unsure = [(at, part) for at, parts in enumerate(segments) for part in parts if not _surely_fits(part, longest)]
     if unsure:
@@ -218,15 +218,6 @@ def segment_all(texts: Sequence[str], *, sentences: bool, longest: int, count: C
         for at in {at for at, _ in unsure}:
             segments[at] = [piece for part in segments[at] for piece in cuts.get(part, [part])]
     return segments
-
-
-def split_long(text: str, *, longest: int, count: Count) -> list[str]:
-    """Cut a text of more than `longest` pieces into like parts that fit: one character alone is the only thing that may not.
-
-    Cuts fall at the ends of sentences and clauses that are near to an even share; where there are none, at white space; where
-    there is none either, between characters, and there too a base stays with its combining marks if that can be.
-    """
-    return _cut([text], longest, count)[text]
 
 
 _FILLED = 0.8  # of a part, on average: room to move a cut by a quarter of a part
@@ -332,7 +323,7 @@ def join(sources: Sequence[str], translations: Sequence[str]) -> str:
             owing = False
             continue
         before, after = source[: source.index(core)], source[source.index(core) + len(core) :]
-        if owing and text and not before and not _is_unspaced(text[0]):
+        if owing and text and not before and not is_unspaced(text[0]):
             joined.append(" ")
         joined += [before, text, after]
         if text or after:
@@ -342,4 +333,4 @@ def join(sources: Sequence[str], translations: Sequence[str]) -> str:
 
 def _ends_unspaced(text: str) -> bool:
     """Whether the script of a text's end sets no space after it: told by the last character, or by the one before its marks."""
-    return any(_is_unspaced(end[-1]) for end in (text, text.rstrip(_STOPS + _CLOSING + _CLAUSE_MARKS)) if end)
+    return any(is_unspaced(end[-1]) for end in (text, text.rstrip(_STOPS + _CLOSING + _CLAUSE_MARKS)) if end)

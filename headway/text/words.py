@@ -1,7 +1,7 @@
 """From pieces to words: which source word a target word was translated from, as the attention tells."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -82,8 +82,3 @@ def _own(words: Sequence[int | None]) -> tuple[list[int], np.ndarray]:
     """The words, each once, and a matrix [pieces, words] that has a 1 where a piece belongs to a word."""
     distinct = sorted({word for word in words if word is not None})
     return distinct, np.array([[word == other for other in distinct] for word in words], dtype=np.float64)
-
-
-def format_pharaoh(links: Iterable[tuple[int, int]]) -> str:
-    """Links as alignment tools write them: "0-0 1-2"."""
-    return " ".join(f"{source}-{target}" for source, target in links)

@@ -47,4 +47,4 @@ def average_models(models: list[Path], out: Path) -> int:
 def _untested(manifest: Manifest) -> Manifest:
     """The facts of one of the models, without its figures: nobody has measured the average yet."""
     provenance: Provenance = manifest.provenance.model_copy(update={"metrics": {}})
-    return manifest.model_copy(update={"provenance": provenance})
+    return manifest.model_copy(update={"provenance": provenance, "ctranslate2": None})

@@ -7,6 +7,7 @@ from pathlib import Path
 from headway.bundle import Bundle, Measured, read_bundle
 from headway.engines.choice import ComputeType
 from headway.engines.converted import make_form
+from headway.engines.ctranslate2 import has_int8
 from headway.evaluation.metrics import bleu
 from headway.translator import load
 
@@ -15,24 +16,26 @@ MOST_LOST = 0.1  # BLEU that int8 may lose here; elsewhere it may be twice as mu
 LEAST_GAINED = 1.1  # times the speed of float32, for less is not worth a loss
 
 
-def make_fast_form(model: Path, pairs: list[tuple[str, str]], on_progress: Callable[[int, int], None]) -> Measured:
-    """Convert the bundle, and translate held-out pairs with both compute types, in turns."""
+def make_fast_form(model: Path, pairs: list[tuple[str, str]], on_progress: Callable[[int, int], None]) -> Measured | None:
+    """Convert the bundle, and translate held-out pairs with both compute types, in turns, if the processor has both."""
     bundle = read_bundle(model)
     make_form(bundle)
+    if not has_int8():
+        return None
     some = pairs[:SENTENCES]
     sources = [source for source, _ in some]
     kinds: tuple[ComputeType, ...] = ("float32", "int8")
     translators = {kind: load(model, engine="ctranslate2", compute_type=kind) for kind in kinds}
-    seconds = dict.fromkeys(kinds, float("inf"))
-    texts: dict[ComputeType, list[str]] = {}
     for translator in translators.values():
-        translator.translate(sources[:20])
-    rounds = [kind for _ in range(2) for kind in kinds]
-    for done, kind in enumerate(rounds):
-        on_progress(done, len(rounds))
+        translator.translate(sources[:5])
+    seconds, texts = dict.fromkeys(kinds, 0.0), {kind: list[str]() for kind in kinds}
+    half = (len(sources) + 1) // 2
+    turns = [(kind, part) for part in (sources[:half], sources[half:]) for kind in kinds]
+    for done, (kind, part) in enumerate(turns):
+        on_progress(done, len(turns))
         start = time.monotonic()
-        texts[kind] = [one.text for one in translators[kind].translate(sources)]
-        seconds[kind] = min(seconds[kind], time.monotonic() - start)
+        texts[kind] += [one.text for one in translators[kind].translate(part)]
+        seconds[kind] += time.monotonic() - start
     references = [[target for _, target in some]]
     scores = {kind: bleu(texts[kind], references) for kind in kinds}
     speeds = {kind: _count_tokens(bundle, texts[kind]) / seconds[kind] for kind in kinds}

@@ -62,3 +62,10 @@ def test_a_model_far_from_its_run_needs_sentences(tmp_path: Path, run: Path, hea
     moved = shutil.copytree(run / "best", tmp_path / "moved")
     result = headway("export", moved, "--to", "ctranslate2", "-o", tmp_path / "exported")
     assert result.code == 2 and "--source" in result.err
+
+
+def test_numbers_that_are_none_are_not_equal(tmp_path: Path, run: Path, headway, monkeypatch: pytest.MonkeyPatch):
+    logits = form.CTranslate2Model.logits
+    monkeypatch.setattr(form.CTranslate2Model, "logits", lambda *given: logits(*given) * np.nan)
+    result = headway("export", run / "best", "--to", "ctranslate2", "-o", tmp_path / "exported", "--sentences", 2)
+    assert result.code == 1 and "is not the model" in result.err

@@ -2,16 +2,19 @@
 
 import os
 import signal
+import sys
 import threading
 import time
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
 import pytest
 from kills import children
 
-from headway import __version__
+from headway import __version__, load
 from headway.errors import HeadwayError
 from headway.jobs.cluster import load_once
+from headway.jobs.local import make_local_work
 
 
 def find_workers(pid: int) -> list[int]:
@@ -70,3 +73,19 @@ def test_a_machine_that_lacks_the_model_says_so(run: Path):
         load_once(__version__, ((str(run / "best"), "other"),), ())
     with pytest.raises(HeadwayError, match=r"and 0\.0 where the job began"):
         load_once("0.0", ((str(run / "best"), manifest),), ())
+
+
+def test_without_a_file_to_write_the_cluster_is_kept_off_standard_output(
+    tmp_path: Path, run: Path, headway, monkeypatch: pytest.MonkeyPatch
+):
+    @contextmanager
+    def talkative(address, models, loading, options, render):
+        with redirect_stdout(sys.stderr):
+            print("a process has died")
+            yield make_local_work(load(models, **loading), options, render)
+
+    monkeypatch.setattr("headway.jobs.cluster.join_cluster", talkative)
+    (tmp_path / "source").write_text("copy oak\nreverse elm\n")
+    result = headway("translate", run / "best", tmp_path / "source", "--ray", "--beam", 1)
+    assert result.out == headway("translate", run / "best", tmp_path / "source", "--beam", 1).out
+    assert result.out.count("\n") == 2 and "a process has died" in result.err

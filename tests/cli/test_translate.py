@@ -226,3 +226,71 @@ def test_a_cluster_of_this_machine_needs_no_name():
     assert complete_ray(["m", "--ray", "-o", "x"]) == ["m", "--ray", "local", "-o", "x"]
     assert complete_ray(["m", "--ray", "auto", "f"]) == ["m", "--ray", "auto", "f"]
     assert complete_ray(["m", "--ray=auto", "-"]) == ["m", "--ray=auto", "-"]
+
+
+def test_torch_is_not_needed(tmp_path: Path, run: Path):
+    """Neither to translate nor to score, once training has left the fast form."""
+    (tmp_path / "text").write_text("copy oak\n")
+    program = (
+        "import sys\nfrom headway.cli import main\nsys.modules['torch'] = None\n"  # an import of it would fail
+        f"for verb in (['translate', {str(tmp_path / 'text')!r}], ['score', '--source', {str(tmp_path / 'text')!r}, '--target',"
+        f" {str(tmp_path / 'text')!r}]):\n    sys.argv = ['headway', verb[0], {str(run / 'best')!r}, *verb[1:]]\n"
+        "    try:\n        main()\n    except SystemExit as stop:\n        assert not stop.code, stop.code\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("\n") == 2
+
+
+def test_training_leaves_the_fast_form_and_what_was_measured(run: Path):
+    facts = json.loads((run / "best" / "headway.json").read_text())
+    (form,) = [path for path in (run / "best.ctranslate2").iterdir() if path.is_dir()]
+    assert facts["files"]["weights.safetensors"].startswith(form.name)
+    assert facts["ctranslate2"]["compute_type"] in ("float32", "int8")
+    card = (run / "best" / "README.md").read_text()
+    assert f"takes\n{facts['ctranslate2']['compute_type']}" in card and "| int8 |" in card
+    assert facts["lines"]["longest"] > 3 and facts["lines"]["sentences"]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "word"),
+    [
+        (["--engine", "ctranslate2", "--terms", "glossary"], 2, "--engine torch"),
+        (["--engine", "ctranslate2", "--stream"], 2, "--engine torch"),
+        (["--terms", "glossary", "--temperature", "1"], 2, "drawn"),
+        (["--tokens"], 2, "--json"),
+        (["--shard", "1/2", "-o", "new/"], 2, "--shard"),
+        (["--ray", "local", "--threads", "2"], 2, "--threads"),
+        (["--compute-type", "int8", "--engine", "torch"], 2, "int8"),
+        (["--temperature", "inf"], 2, "temperature"),
+        (["--temperature", "1", "--beam", "3"], 2, "beam"),
+        (["--with", "nowhere"], 1, "nowhere"),
+        (["--stream", "-o", "out"], 2, "--stream"),
+        (["--top-p", "0"], 2, "top_p"),
+        (["--patience", "0"], 2, "patience"),
+        (["--terms", "none"], 3, "none"),
+        (["--terms", "odd"], 3, "line 2"),
+    ],
+)
+def test_what_cannot_be_done_is_said_before_it_starts(
+    options: list[str], code: int, word: str, tmp_path: Path, run: Path, headway, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    Path("glossary").write_text("oak\tfir\n")
+    Path("odd").write_text("oak\tfir\nelm\n")
+    Path("text").write_text("copy oak\n")
+    result = headway("translate", run / "best", "text", *options)
+    assert (result.code, word in result.err, result.out) == (code, True, ""), result.err
+    assert "Traceback" not in result.err
+
+
+def test_a_glossary_an_ensemble_and_a_stream(tmp_path: Path, run: Path, headway):
+    (tmp_path / "text").write_text("copy oak elm\nreverse ash\n")
+    (tmp_path / "terms").write_text("oak\tpine tree\n\nash\tyew\n")
+    forced = headway("translate", run / "best", tmp_path / "text", "--terms", tmp_path / "terms")
+    assert forced.code == 0, forced.err
+    assert ["pine tree" in forced.out.splitlines()[0], "yew" in forced.out.splitlines()[1]] == [True, True]
+    both = headway("translate", run / "best", tmp_path / "text", "--with", run / "last")
+    assert both.code == 0 and both.out.count("\n") == 2
+    streamed = headway("translate", run / "best", tmp_path / "text", "--stream", "--beam", 1)
+    assert streamed.out == headway("translate", run / "best", tmp_path / "text", "--beam", 1).out

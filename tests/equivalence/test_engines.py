@@ -199,6 +199,21 @@ def test_both_engines_look_at_the_same_words(pair: Pair) -> None:
     assert [one.alignment for one in by_ctranslate2] == [one.alignment for one in by_torch]
 
 
+def test_words_are_aligned_while_other_batches_are_translated(plain: Pair) -> None:
+    """With several threads at work, of which only one looks inside."""
+    wanted = [one.alignment for one in plain.torch.translate(SOURCES, alignment=True, beam=2, batch_tokens=10_000)]
+    for _ in range(3):
+        found = plain.torch.translate(SOURCES, alignment=True, beam=2, batch_tokens=20)
+        assert [one.alignment for one in found] == wanted
+
+
+def test_draws_depend_on_the_line_and_not_on_the_block(plain: Pair) -> None:
+    texts = ["copy oak elm"] * 6
+    whole = [one.text for one in plain.torch.translate(texts, seed=5, max_extra=5)]
+    assert len(set(whole)) > 1
+    assert whole == [plain.torch.translate([text], seed=5, max_extra=5, first=n)[0].text for n, text in enumerate(texts)]
+
+
 def test_alignment_weights(pair: Pair) -> None:
     sources = pair.torch.tokenizers.source.encode(SOURCES)
     targets = pair.torch.tokenizers.target.encode([target for _, target in make_pairs(12, seed=5)])

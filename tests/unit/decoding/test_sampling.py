@@ -43,7 +43,7 @@ def distribution(sampling: Sampling) -> list[float]:
 )
 def test_many_draws_are_as_frequent_as_they_are_likely(sampling: Sampling) -> None:
     row = torch.tensor(PROBABILITIES).log()
-    gains, tokens = Sampler(sampling, [0])(row.expand(DRAWS, -1), torch.zeros(DRAWS, dtype=torch.long), 0)
+    gains, tokens = Sampler(sampling, [(0,)])(row.expand(DRAWS, -1), torch.zeros(DRAWS, dtype=torch.long), 0)
     wanted = distribution(sampling)
     counted = torch.bincount(tokens, minlength=len(wanted)).tolist()
     for count, probability in zip(counted, wanted, strict=True):
@@ -53,16 +53,16 @@ def test_many_draws_are_as_frequent_as_they_are_likely(sampling: Sampling) -> No
 
 def test_the_draws_of_a_sentence_do_not_depend_on_its_batch() -> None:
     toy, limits, sampling = make_toy(2, sentences=5, sharpness=0.5), [9, 2, 11, 5, 9], Sampling(seed=7, top_p=0.9)
-    together = toy.greedy(limits, pick=Sampler(sampling, [3, 1, 4, 0, 2]))
+    together = toy.greedy(limits, pick=Sampler(sampling, [(place,) for place in (3, 1, 4, 0, 2)]))
     for sentence, place in enumerate([3, 1, 4, 0, 2]):
-        alone = toy.only(sentence).greedy([limits[sentence]], pick=Sampler(sampling, [place]))
+        alone = toy.only(sentence).greedy([limits[sentence]], pick=Sampler(sampling, [(place,)]))
         assert alone == together[sentence : sentence + 1]
 
 
 def test_seeds_and_places_draw_differently() -> None:
     toy, limits = make_toy(2, sentences=1, positions=40, vocabulary=50, sharpness=0.1), [40]
     drawn = {
-        tuple(toy.greedy(limits, pick=Sampler(Sampling(seed=seed), [place]))[0].tokens[:2])
+        tuple(toy.greedy(limits, pick=Sampler(Sampling(seed=seed), [(place,)]))[0].tokens[:2])
         for seed in range(5)
         for place in range(5)
     }
@@ -72,4 +72,6 @@ def test_seeds_and_places_draw_differently() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_likeliest_alone_is_greedy(seed: int) -> None:
     toy = make_toy(seed)
-    assert toy.greedy([9] * 4, pick=Sampler(Sampling(top_k=1, seed=seed), range(4))) == toy.greedy([9] * 4)
+    assert toy.greedy([9] * 4, pick=Sampler(Sampling(top_k=1, seed=seed), [(place,) for place in range(4)])) == toy.greedy(
+        [9] * 4
+    )

@@ -128,3 +128,24 @@ def test_a_place_that_cannot_be(tmp_path: Path):
     (tmp_path / "file").touch()
     with pytest.raises(HeadwayError, match="cannot be written"), Part(tmp_path / "file" / "out", REQUEST):
         pass
+
+
+def test_an_old_entry_does_not_speak_for_what_overwrote_it(tmp_path: Path):
+    """Interrupted, then begun with other input that cannot be read again and killed, then the first once more."""
+    path = tmp_path / "out"
+    begin(path)
+    other = Part(path, {"what": "other"}, keep=False).__enter__()
+    other.write(b"something else, and longer than that\n", 1)
+    other._release()  # killed: nothing is tidied up
+    with Part(path, REQUEST) as part:
+        assert (part.blocks, part.bytes) == (0, 0)
+        part.write(b"whole\n", 1)
+        part.finish()
+    assert path.read_bytes() == b"whole\n"
+
+
+def test_an_entry_that_is_damaged_is_none(tmp_path: Path):
+    begin(tmp_path / "out")
+    (tmp_path / ".out.journal").write_text('{"request": 1}')
+    with Part(tmp_path / "out", REQUEST) as part:
+        assert part.blocks == 0

@@ -27,6 +27,8 @@ from headway.text.glossary import Glossary, read_glossary
         ("cafe\u0301", ["Kaffeehaus"]),
         ("STRASSE", ["street"]),
         ("straße", ["street"]),
+        ("犬が走る。", ["Hund"]),
+        ("子犬", ["Hund"]),
         ("", []),
     ],
 )
@@ -38,6 +40,7 @@ def test_words_are_found_whole_the_longest_first_in_the_order_of_the_text(text: 
         "heat pump": "Wärmepumpe",
         "C++": "Zeh",
         "café": "Kaffeehaus",
+        "犬": "Hund",
         "Straße": "street",
     }
     assert Glossary(terms).find(text) == found
@@ -84,3 +87,15 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     for name in ("latin.tsv", "missing.tsv", "."):
         with pytest.raises(DataError, match="cannot be read"):
             read_glossary(tmp_path / name)
+
+
+def test_two_translations_of_a_word_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "terms").write_text("May\tMai\nmay\tdürfen\n")
+    with pytest.raises(DataError, match="second translation of may in line 2"):
+        read_glossary(tmp_path / "terms")
+
+
+def test_many_terms_take_no_longer() -> None:
+    """By the words of a text, not by the terms: in a moment, where a pattern of all would take minutes."""
+    glossary = Glossary({f"word{number}": str(number) for number in range(50_000)})
+    assert glossary.find(" ".join(f"word{number}" for number in range(0, 50_000, 5))) == [str(n) for n in range(0, 50_000, 5)]

@@ -5,8 +5,18 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from headway.text.sentences import join, segment, segment_all, share_of_sentences, split_long, split_sentences
+from headway.text.sentences import Count, join, share_of_sentences, split_sentences
+from headway.text.sentences import segment as segment_all
 from headway.text.tokenizer import SentencePieceTokenizer
+
+
+def segment(text: str, *, sentences: bool, longest: int, count: Count) -> list[str]:
+    return segment_all([text], sentences=sentences, longest=longest, count=count)[0]
+
+
+def split_long(text: str, *, longest: int, count: Count) -> list[str]:
+    return segment(text, sentences=False, longest=longest, count=count)
+
 
 # A bar stands where one sentence ends and the next begins.
 HARD = [

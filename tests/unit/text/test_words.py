@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headway.text.tokenizer import SentencePieceTokenizer
-from headway.text.words import align_words, format_pharaoh, number_words
+from headway.text.words import align_words, number_words
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,6 @@ def test_each_target_word_is_linked_to_what_it_looks_at_most() -> None:
     )
     links = align_words(attention, [0, 0, 1, None], [0, 1, 1, 2, 3, None])
     assert links == [(0, 0), (0, 3), (1, 1), (1, 2)]
-    assert format_pharaoh(links) == "0-0 0-3 1-1 1-2"
 
 
 def test_the_mean_of_a_target_word_decides() -> None:
@@ -81,7 +80,6 @@ def test_nothing_to_link() -> None:
     assert align_words(np.zeros((2, 0)), [], [0, 1]) == []
     assert align_words(np.ones((1, 1)), [None], [0]) == []
     assert align_words(np.array([[0.0, 1.0]]), [0, None], [0]) == []
-    assert format_pharaoh([]) == ""
 
 
 def test_weights_of_another_sentence_are_refused() -> None:
