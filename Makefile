@@ -14,7 +14,7 @@ help: ## Show this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 test: .venv/installed ## Run the tests (make test PYTEST_ARGS="tests/unit -x")
-	$(PYTEST) -n 2 -m "not soak" $(PYTEST_ARGS)
+	$(PYTEST) -n 2 --dist worksteal -m "not soak" $(PYTEST_ARGS)
 
 soak: .venv/installed ## Run the tests that take long
 	$(PYTEST) -m soak $(PYTEST_ARGS)

@@ -2,9 +2,8 @@
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 
-from headway.bundle import Bundle, Measured, read_bundle
+from headway.bundle import Bundle, Measured
 from headway.engines.choice import ComputeType
 from headway.engines.converted import make_form
 from headway.engines.ctranslate2 import has_int8
@@ -16,16 +15,15 @@ MOST_LOST = 0.1  # BLEU that int8 may lose here; elsewhere it may be twice as mu
 LEAST_GAINED = 1.1  # times the speed of float32, for less is not worth a loss
 
 
-def make_fast_form(model: Path, pairs: list[tuple[str, str]], on_progress: Callable[[int, int], None]) -> Measured | None:
+def make_fast_form(bundle: Bundle, pairs: list[tuple[str, str]], on_progress: Callable[[int, int], None]) -> Measured | None:
     """Convert the bundle, and translate held-out pairs with both compute types, in turns, if the processor has both."""
-    bundle = read_bundle(model)
     make_form(bundle)
     if not has_int8():
         return None
     some = pairs[:SENTENCES]
     sources = [source for source, _ in some]
     kinds: tuple[ComputeType, ...] = ("float32", "int8")
-    translators = {kind: load(model, engine="ctranslate2", compute_type=kind) for kind in kinds}
+    translators = {kind: load(bundle.directory, engine="ctranslate2", compute_type=kind) for kind in kinds}
     for translator in translators.values():
         translator.translate(sources[:5])
     seconds, texts = dict.fromkeys(kinds, 0.0), {kind: list[str]() for kind in kinds}

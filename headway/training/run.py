@@ -8,6 +8,7 @@ from headway.atomic import write_file
 from headway.bundle import Lines, Manifest, Measured, Provenance, Scope, read_bundle, write_bundle
 from headway.config import Architecture, ModelSettings, Settings, build_settings, merge, read_yaml
 from headway.data.prepare import Prepared, prepare, why_rebuild
+from headway.engines.converted import find_form
 from headway.errors import HeadwayError, RequestError
 from headway.evaluation.metrics import Scores, score
 from headway.export.ctranslate2 import check_convertible
@@ -213,10 +214,14 @@ def _make_fast_form(trainer: Trainer, architecture: Architecture) -> Measured | 
         display.say(f"No CTranslate2 form: {error.problem} It translates with torch.")
         return None
 
+    best = read_bundle(trainer.directory / "best")
+    if best.manifest.ctranslate2 and find_form(best):  # the run was complete before, and its best model is the same
+        return best.manifest.ctranslate2
+
     def show(done: int, total: int) -> None:
         display.update("Measuring float32 and int8", done, total)
 
-    measured = make_fast_form(trainer.directory / "best", trainer.prepared.valid, show)
+    measured = make_fast_form(best, trainer.prepared.valid, show)
     display.close()
     return measured
 
@@ -228,8 +233,8 @@ def _test(pairs: list[tuple[str, str]], out: Path, display: Display, measured: M
     def show(done: int, total: int) -> None:
         display.update("Testing", done, total)
 
-    kind = measured.compute_type if measured else "auto"
-    found = load(out / "best", compute_type=kind).translate(sources, on_progress=show)
+    # In float32: which compute type is faster is a matter of the moment, and what is tested must not be.
+    found = load(out / "best", compute_type="float32").translate(sources, on_progress=show)
     display.close()
     tested = [Tested(*pair, translation.text) for pair, translation in zip(pairs, found, strict=True)]
     scores = score([one.translation for one in tested], [references])

@@ -108,6 +108,7 @@ def test_without_drawing_packages_it_still_tells_what_to_try_next(demo):
     assert "No pictures" in result.stderr and "What to try next" in result.stdout
 
 
+@pytest.mark.soak
 def test_on_a_narrow_terminal_lines_keep_to_its_width(demo):
     out, columns = demo[0], 60
     seen = run_on_a_terminal(command(out, *SHORT), columns, NO_COLOR="1")

@@ -216,4 +216,4 @@ def test_options_reach_the_translator():
     work = make_local_work(Listener(), {"beam": 3}, render_text)  # type: ignore[arg-type]
     found = work([Block(["ab", "c"], 0)], ahead=1, on_progress=lambda block, done: None)
     assert [output.text for output in found] == [b"ba\nc\n"]
-    assert given.pop("on_progress") and given == {"beam": 3}
+    assert given.pop("on_progress") and given == {"beam": 3, "first": 0}
