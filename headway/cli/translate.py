@@ -150,6 +150,8 @@ def _open_work(
     from headway import load
 
     translator = load(models, threads=threads, **loading)
+    if translator.engines.must_convert():
+        print("Preparing the model for CTranslate2: once, some seconds.", file=sys.stderr)
     translator.translate([], **options)  # what cannot be done is said before anything starts
     if ray:
         from headway.jobs.cluster import join_cluster

@@ -44,6 +44,13 @@ class Engines:
             raise RequestError("Torch, which is needed for this, does not compute in int8.", "Leave out --compute-type.")
         return self.torch
 
+    def must_convert(self) -> bool:
+        """Whether the first translation waits some seconds for the CTranslate2 form."""
+        from headway.engines.converted import has_form
+
+        alone = self.name != "torch" and len(self.bundles) == 1
+        return alone and self._is_convertible() and not has_form(self.bundles[0])
+
     def _refuse(self, only_torch: Sequence[str]) -> None:
         if self.name == "ctranslate2" and only_torch:
             raise RequestError(f"CTranslate2 cannot {' or '.join(only_torch)}.", "The torch engine can: --engine torch.")

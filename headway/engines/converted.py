@@ -25,6 +25,11 @@ def find_form(bundle: Bundle) -> Path | None:
     return next((place for where in (_beside, _cached) if _is_whole(place := where(bundle))), None)
 
 
+def has_form(bundle: Bundle) -> bool:
+    """Whether one seems to stand there: a quick look."""
+    return any((where(bundle) / SUMS).is_file() for where in (_beside, _cached))
+
+
 def make_form(bundle: Bundle) -> Path:
     """Convert the bundle, in place of the forms of earlier weights. Of several processes that want it, one does it."""
     try:

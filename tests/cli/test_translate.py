@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -282,6 +283,14 @@ def test_what_cannot_be_done_is_said_before_it_starts(
     result = headway("translate", run / "best", "text", *options)
     assert (result.code, word in result.err, result.out) == (code, True, ""), result.err
     assert "Traceback" not in result.err
+
+
+def test_a_model_without_its_fast_form_gets_it_once(tmp_path: Path, run: Path, headway):
+    (tmp_path / "text").write_text("copy oak\n")
+    shutil.copytree(run / "best", tmp_path / "model")
+    first, second = (headway("translate", tmp_path / "model", tmp_path / "text") for _ in range(2))
+    assert ("once" in first.err, second.err, first.out) == (True, "", second.out)
+    assert (tmp_path / "model.ctranslate2").is_dir()
 
 
 def test_a_glossary_an_ensemble_and_a_stream(tmp_path: Path, run: Path, headway):
