@@ -56,6 +56,11 @@ def chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> floa
     return _compute(_chrf(lowercase=False), hypotheses, references)
 
 
+def sentence_chrf(hypothesis: str, reference: str) -> float:
+    """chrF of one sentence, for comparing two translations of it."""
+    return float(_chrf(lowercase=False).sentence_score(hypothesis, [reference]).score)
+
+
 # sacreBLEU is imported where it is used, so that asking for `--help` does not wait for it.
 
 
