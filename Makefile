@@ -16,7 +16,7 @@ help: ## Show this list
 test: .venv/installed ## Run the tests (make test PYTEST_ARGS="tests/unit -x")
 	$(PYTEST) -n 2 --dist worksteal -m "not soak" $(PYTEST_ARGS)
 
-soak: .venv/installed ## Run the tests that take long
+soak: .venv/soak ## Run the tests that take long
 	$(PYTEST) -m soak $(PYTEST_ARGS)
 
 lint: .venv/installed ## Check style, format and types
@@ -39,6 +39,11 @@ clean: ## Remove all that these targets made, but for runs/
 	@echo "Installing Headway and what it needs into .venv; the first time this takes some minutes."
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(EDITABLE) '.[report]'
+	@touch $@
+
+.venv/soak: .venv/installed
+	@echo "Installing what only the long tests need: Marian's wheel, 600 MB."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(EDITABLE) '.[dev,report,soak]'
 	@touch $@
 
 .venv/installed: .venv/usable

@@ -15,18 +15,23 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field, ValidationError
 
 from headway import __version__
+from headway.architectures import AnyArchitecture, Architecture, T5Architecture
 from headway.atomic import new_directory
-from headway.config import Architecture, DecodingSettings, Section, TokenizerSettings
+from headway.config import DecodingSettings, Section, Task, TokenizerSettings
 from headway.errors import BundleError, RequestError
 from headway.text.tokenizer import Tokenizers
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from headway.models.model import Model
+
 FORMAT = 1
 MANIFEST, WEIGHTS, TOKENIZER, CARD = "headway.json", "weights.safetensors", "tokenizer", "README.md"
 
 
+_NAMES = {"bert": "BERT", "gpt": "GPT", "vit": "ViT"}
+_OTHER_FORM = "`headway export --to huggingface` takes all kinds."
 _WORD = re.compile(r"\w+(?:['’:.-]\w+)*")
 
 
@@ -72,18 +77,26 @@ class Measured(Section):
     int8_loses_at_most: float  # with a certainty of 95 %
 
 
+class Pictures(Section):
+    """How pixels become what a model of pictures reads: (value / 255 - mean) / deviation, for each channel."""
+
+    mean: list[float]
+    deviation: list[float]
+
+
 class Manifest(Section):
     format: int = FORMAT
     version: str = __version__
-    model: Literal["transformer"] = "transformer"
-    architecture: Architecture
-    source_language: str
-    target_language: str
+    architecture: AnyArchitecture
+    task: Task = "translate"
+    source_language: str = ""
+    target_language: str = ""
     tokenizer: TokenizerSettings = TokenizerSettings()
     decoding: DecodingSettings = DecodingSettings()
     provenance: Provenance = Provenance()
     scope: Scope | None = None
     lines: Lines = Lines()
+    pictures: Pictures | None = None
     ctranslate2: Measured | None = None
     files: dict[str, str] = Field(default_factory=dict)
 
@@ -98,6 +111,22 @@ class Bundle:
         from safetensors.torch import load_file
 
         return load_file(self.directory / WEIGHTS)
+
+    def require_transformer(self, use: str) -> Architecture:
+        """The shape of the paper's model, for what is only made for that."""
+        a = self.manifest.architecture
+        if not isinstance(a, Architecture):
+            raise RequestError(f"{self.directory} is a model of the kind {a.kind}; {use} is for translators.", _OTHER_FORM)
+        return a
+
+    def build_model(self) -> "Model":
+        """The model in torch, ready to be asked."""
+        from headway.models.build import assemble
+        from headway.models.weights import set_weights
+
+        model = assemble(self.manifest.architecture, pad=self.tokenizers.source.pad)
+        set_weights(model, self.weights())
+        return model.eval()
 
     def tokenizer_sums(self) -> dict[str, str]:
         """SHA-256 of each tokenizer file: the same sums, the same vocabulary."""
@@ -175,15 +204,10 @@ def read_manifest(directory: Path) -> Manifest:
 
 def model_card(manifest: Manifest) -> str:
     """What a person wants to know who finds the directory."""
-    a, p = manifest.architecture, manifest.provenance
+    p = manifest.provenance
     figures = "\n".join(f"| {name} | {value:.4g} |" for name, value in p.metrics.items()) or "| none | |"
     sources = "\n".join(f"- `{name}` (SHA-256 {digest[:16]}…)" for name, digest in p.data.items()) or "- not recorded"
-    return f"""# {manifest.source_language} → {manifest.target_language}
-
-A Transformer translator made with Headway {manifest.version}: {a.n_layers}+{a.n_decoder_layers} layers, d_model {a.d_model},
-d_ff {a.d_ff}, {a.n_heads} heads, {a.source_vocab:,} source and {a.target_vocab:,} target pieces, {p.step:,} updates.
-
-    headway translate DIRECTORY < text.{manifest.source_language}
+    return f"""{_describe_model(manifest)}
 
 | figure | value |
 |---|---|
@@ -192,8 +216,36 @@ d_ff {a.d_ff}, {a.n_heads} heads, {a.source_vocab:,} source and {a.target_vocab:
 Trained on:
 {sources}
 
-It knows only what stood in that text; have its translations read before you rely on them.
+It knows only what stood in that; have what it writes read before you rely on it.
 """
+
+
+def _describe_model(manifest: Manifest) -> str:
+    a, made = manifest.architecture, f"made with Headway {manifest.version}"
+    sizes = f"d_model {a.d_model},\nd_ff {a.d_ff}, {a.n_heads} heads"
+    updates = f"{manifest.provenance.step:,} updates"
+    languages = f"{manifest.source_language} → {manifest.target_language}"
+    if isinstance(a, Architecture):
+        pieces = f"{a.source_vocab:,} source and {a.target_vocab:,} target pieces"
+        return f"""# {languages}
+
+A Transformer translator {made}: {a.n_layers}+{a.n_decoder_layers} layers, {sizes}, {pieces}, {updates}.
+
+    headway translate DIRECTORY < text.{manifest.source_language or "txt"}"""
+    if isinstance(a, T5Architecture):
+        return f"""# T5{f": {languages}" if manifest.source_language else ""}
+
+A text-to-text model {made}: {a.n_layers}+{a.n_decoder_layers} layers, {sizes}, {a.vocab:,} pieces, {updates}.
+
+    headway translate DIRECTORY < text.txt"""
+    use = "generate DIRECTORY 'Once upon a time'" if a.kind == "gpt" else "fill DIRECTORY 'A [MASK] runs.'"
+    if getattr(a, "classes", 0):
+        use = "classify DIRECTORY FILE"
+    return f"""# {_NAMES[a.kind]}
+
+A {_NAMES[a.kind]} model {made}: {a.n_layers} layers, {sizes}, {updates}.
+
+    headway {use}"""
 
 
 def _describe_measured(measured: Measured | None) -> str:

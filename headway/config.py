@@ -16,37 +16,16 @@ from pydantic.fields import FieldInfo
 
 from headway.errors import RequestError
 
+Task = Literal["translate", "denoise", "span", "lm", "mlm", "classify"]
+Family = Literal["transformer", "t5", "bert", "gpt", "vit"]
+
 
 class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", populate_by_name=True, allow_inf_nan=False)
 
 
-class Architecture(Section):
-    """A model's shape, complete: what `headway.json` keeps and what a model is built from."""
-
-    source_vocab: int
-    target_vocab: int
-    n_layers: int
-    n_decoder_layers: int
-    d_model: int
-    d_ff: int
-    n_heads: int
-    d_k: int
-    d_v: int
-    dropout: float
-    norm: Literal["post", "pre"]
-    positions: Literal["sinusoidal", "learned", "none"]
-    max_positions: int
-    activation: Literal["relu", "gelu"]
-    tie: Literal["all", "target", "none"]
-
-    @property
-    def alignment_layer(self) -> int:
-        """The decoder layer whose attention aligns words: the one before the last (Garg et al., 2019), all heads alike."""
-        return max(0, self.n_decoder_layers - 2)
-
-
 class ModelSettings(Section):
+    family: Family | None = Field(None, description="which of the paper's relatives; by the task if not given")
     preset: Literal["tiny", "small", "base", "big"] | None = Field(
         None, description="named size; the settings below win over it"
     )
@@ -62,15 +41,20 @@ class ModelSettings(Section):
         None, description="layer norm after each residual sum, as in the paper, or before each sublayer; by the preset"
     )
     positions: Literal["sinusoidal", "learned", "none"] = Field("sinusoidal", description="how positions are told apart")
-    max_positions: int = Field(512, ge=1, description="rows of the table of learned positions")
-    activation: Literal["relu", "gelu"] = Field("relu", description="inside the feed-forward networks")
+    max_positions: int | None = Field(
+        None, ge=1, description="rows of the table of learned positions; what max_length needs if not given"
+    )
+    activation: Literal["relu", "gelu", "gelu-tanh", "swish"] | None = Field(
+        None, description="inside the feed-forward networks; the paper's relu, or what the family has"
+    )
     tie: Literal["all", "target", "none"] | None = Field(
         None, description="one embedding for source, target and output (all), for target and output (target), or three (none)"
     )
+    patch_size: int = Field(4, ge=1, description="pixels of a patch's side, for pictures")
 
 
 class TokenizerSettings(Section):
-    kind: Literal["bpe", "unigram"] = Field("bpe", description="how text is cut into pieces")
+    kind: Literal["bpe", "unigram", "char"] = Field("bpe", description="how text is cut into pieces")
     shared: bool = Field(True, description="one vocabulary for both languages, or one each")
     vocab_size: int | None = Field(None, ge=300, description="pieces of a vocabulary, bytes and special ones included")
     sampling: float = Field(
@@ -82,8 +66,18 @@ class TokenizerSettings(Section):
 
 
 class DataSettings(Section):
+    task: Task = Field(
+        "translate",
+        description="what is learned: to translate; to mend text of one or more languages (denoise, span); to go on with text "
+        "(lm); to fill gaps (mlm); to tell the class of texts or pictures (classify)",
+    )
     train: list[str] = Field(
-        default_factory=list, description="corpus: STEM of two files STEM.from and STEM.to, or a .tsv; repeatable, with :WEIGHT"
+        default_factory=list,
+        description="corpus: STEM of two files STEM.from and STEM.to, or a .tsv; a file of text where the task takes one "
+        "language; repeatable, with :WEIGHT",
+    )
+    prefix: list[str] = Field(
+        default_factory=list, description="put before each source of a corpus, as in 'reverse: '; one for each corpus, in order"
     )
     valid: str | None = Field(None, description="held-out corpus for validation; cut off the training corpus if not given")
     test: str | None = Field(None, description="held-out corpus for the final test; cut off the training corpus if not given")
@@ -92,6 +86,12 @@ class DataSettings(Section):
     max_length: int = Field(256, ge=1, description="pairs with more pieces on a side are dropped")
     max_ratio: float = Field(8.0, gt=1, description="pairs with one side this many times longer than the other are dropped")
     held_out: int | None = Field(None, ge=1, description="pairs cut off for each of validation and test")
+    hidden: float | None = Field(
+        None, gt=0, lt=1, description="share of the pieces that is hidden (denoise, span, mlm); 0.35 to denoise, else 0.15"
+    )
+    span: float = Field(3.0, ge=1, description="pieces that are hidden at a stretch, on average (denoise, span)")
+    whole_words: bool = Field(False, description="hide whole words (mlm)")
+    shift: int = Field(0, ge=0, description="pixels by which pictures are moved at random each time they are seen")
 
 
 class TrainingSettings(Section):
@@ -99,7 +99,10 @@ class TrainingSettings(Section):
     accumulate: int | None = Field(
         None, ge=1, description="passes that one update is cut into; small ones are computed together"
     )
-    label_smoothing: float = Field(0.1, ge=0, lt=1, description="share of probability spread over the vocabulary")
+    init: str | None = Field(None, description="model to begin with, its vocabulary and its shape; new weights if not given")
+    label_smoothing: float | None = Field(
+        None, ge=0, lt=1, description="share of probability spread over the vocabulary; 0.1 to translate, else 0"
+    )
     learning_rate: float | None = Field(
         None, gt=0, description="peak of the schedule; d_model^-0.5 * warmup^-0.5 with the paper's"
     )
@@ -116,7 +119,9 @@ class TrainingSettings(Section):
     checkpoint_every: int | None = Field(None, ge=1, description="updates between checkpoints; valid_every if not given")
     keep_checkpoints: int = Field(5, ge=1, description="newest checkpoints kept")
     average: int = Field(5, ge=1, description="last checkpoints averaged at the end; 1 averages nothing")
-    metric: Literal["bleu", "chrf", "loss"] = Field("chrf", description="validation figure that tells which model is best")
+    metric: Literal["bleu", "chrf", "loss", "accuracy"] | None = Field(
+        None, description="validation figure that tells which model is best; chrf to translate, accuracy to classify, else loss"
+    )
     patience: int = Field(10, ge=0, description="validations without a better figure before stopping; 0 never stops early")
     seed: int = Field(1, ge=0, lt=2**32, description="of everything random")
     processes: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(

@@ -1,17 +1,22 @@
 """Bundles of small random models whose choices are clear, of any shape, without training."""
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from copy_reverse import WORDS, make_pairs
 from torch import nn
 
-from headway.bundle import Lines, Manifest, write_bundle
-from headway.config import Architecture
-from headway.models.transformer import Transformer, build
+from headway.architectures import AnyArchitecture, Architecture, BertArchitecture, GptArchitecture, VitArchitecture
+from headway.bundle import Lines, Manifest, Pictures, write_bundle
+from headway.config import Task
+from headway.models.build import build
+from headway.models.transformer import Transformer
 from headway.models.weights import get_weights
+from headway.text.class_names import ClassNames
+from headway.text.subwords import MASK
 from headway.text.tokenizer import SentencePieceTokenizer, Tokenizers
 
 PLAIN: dict[str, Any] = {
@@ -74,3 +79,54 @@ def _last_norm(model: Transformer) -> nn.LayerNorm:
 def _whole_words(tokenizer: SentencePieceTokenizer) -> list[int]:
     """Pieces whose text is cut into themselves, wherever they stand."""
     return [pieces[0] for pieces in tokenizer.encode(list(WORDS)) if len(pieces) == 1]
+
+
+RELATIVES: dict[str, dict[str, Any]] = {
+    "gpt": {"max_positions": 48, "activation": "gelu-tanh"},
+    "bert": {"max_positions": 40, "activation": "gelu"},
+    "vit": {"image_size": 12, "patch_size": 4, "channels": 3, "activation": "gelu"},
+}
+SIZES: dict[str, Any] = {"n_layers": 2, "d_model": 16, "d_ff": 32, "n_heads": 2, "dropout": 0.1}
+CLASSES = ("bird", "cat", "dog")
+
+
+@cache
+def make_relatives_tokenizer() -> SentencePieceTokenizer:
+    lines = [line for pair in make_pairs(100) for line in pair]
+    return SentencePieceTokenizer.train(lines, kind="bpe", vocab_size=320, marks=[MASK])
+
+
+def write_relative(
+    directory: Path,
+    kind: Literal["gpt", "bert", "vit"],
+    *,
+    classes: Sequence[str] = (),
+    seed: int = 1,
+    sharpness: float = 0.4,
+    **shape: Any,
+) -> Path:
+    """A bundle of one of the paper's relatives. A BERT with `classes` is a classifier; a ViT always is."""
+    names = ClassNames(classes or CLASSES)
+    settings = SIZES | RELATIVES[kind] | shape
+    text = make_relatives_tokenizer()
+    architecture: AnyArchitecture
+    if kind == "vit":
+        architecture = VitArchitecture(classes=names.size, **settings)
+        tokenizers = Tokenizers(names, names)
+    elif kind == "gpt":
+        architecture = GptArchitecture(vocab=text.size, **settings)
+        tokenizers = Tokenizers(text, text)
+    else:
+        architecture = BertArchitecture(vocab=text.size, classes=len(classes), **settings)
+        tokenizers = Tokenizers(text, names if classes else text)
+    model = build(architecture, pad=tokenizers.source.pad, seed=seed)
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(sharpness * torch.randn(parameter.shape, generator=generator))
+    middle = [0.5] * int(settings.get("channels", 1))
+    pictures = Pictures(mean=middle, deviation=middle) if kind == "vit" else None
+    task: Task = "lm" if kind == "gpt" else "classify" if pictures or classes else "mlm"
+    manifest = Manifest(architecture=architecture, task=task, pictures=pictures)
+    write_bundle(directory, manifest, get_weights(model), tokenizers)
+    return directory

@@ -15,10 +15,11 @@ SOURCES = sorted((ROOT / "headway").rglob("*.py"))
 LAYERS = [
     ["errors"],
     ["config", "atomic", "cores", "progress"],
+    ["architectures"],
     ["nn", "text"],
     ["models", "data", "decoding", "evaluation"],
     ["bundle"],
-    ["export"],
+    ["export", "imports", "family"],
     ["engines"],
     ["translation"],
     ["translator"],
@@ -36,9 +37,12 @@ PUBLIC = {
     "Translator": "translator",
     "Translation": "translation",
     "train": "training",
+    "Classifier": "family",
+    "Filler": "family",
+    "Generator": "family",
 }  # who lives where
 
-WITHOUT_TORCH = {"errors", "config", "atomic", "cores", "progress", "text", "data", "evaluation", "reports"}
+WITHOUT_TORCH = {"errors", "config", "architectures", "atomic", "cores", "progress", "text", "data", "evaluation", "reports"}
 HEAVY = {"torch", "numpy", "sentencepiece", "sacrebleu", "matplotlib", "safetensors", "ctranslate2"}
 LIGHT_PARTS = {"errors", "config", "cli"}  # what a door may import before it is asked for anything
 PICKLERS = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}

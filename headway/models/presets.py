@@ -1,9 +1,17 @@
 """Named sizes as data, and what a model's settings come to: preset, then what the user set, then what follows from both."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from headway.config import Architecture, ModelSettings
+from headway.architectures import (
+    AnyArchitecture,
+    Architecture,
+    BertArchitecture,
+    GptArchitecture,
+    T5Architecture,
+    VitArchitecture,
+)
+from headway.config import ModelSettings, Section
 from headway.errors import RequestError
 
 
@@ -29,8 +37,69 @@ PRESETS = {
 
 def build_architecture(settings: ModelSettings, *, source_vocab: int, target_vocab: int, shared: bool) -> Architecture:
     """The complete shape. `shared`: both languages have one vocabulary, so that one embedding can serve both."""
+    sizes = _sizes(settings)
+    sizes.setdefault("d_v", sizes["d_model"] // sizes["n_heads"])
+    sizes.setdefault("tie", "all" if shared else "target")
+    sizes.setdefault("activation", "relu")
+    sizes.setdefault("max_positions", 512)
+    if sizes["tie"] == "all" and not shared:
+        raise RequestError(
+            "One embedding cannot serve two vocabularies: tie is all, shared is false.", "Use tie target, or shared true."
+        )
+    return Architecture(source_vocab=source_vocab, target_vocab=target_vocab, **_only(sizes, Architecture))
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a task asks of a model: how much it must tell apart, and how much it must be able to read."""
+
+    source_vocab: int
+    target_vocab: int  # of a classifier: its classes
+    shared: bool
+    classifies: bool = False
+    longest: int = 512  # positions of a text with its marks
+    channels: int = 1  # of a picture
+    image_size: int = 0
+
+
+def build_family(family: str, settings: ModelSettings, needs: Needs) -> AnyArchitecture:
+    """The complete shape of any of the paper's relatives. What the settings say of parts that it has not got is not heard."""
+    if family == "transformer":
+        return build_architecture(
+            settings, source_vocab=needs.source_vocab, target_vocab=needs.target_vocab, shared=needs.shared
+        )
+    sizes = _sizes(settings)
+    if family == "t5":
+        if not needs.shared:
+            raise RequestError("T5 has one vocabulary for all it reads and writes.", "Leave out --no-shared.")
+        sizes.setdefault("activation", "relu")
+        shape = _only(sizes, T5Architecture) | {"tie": settings.tie in (None, "all")}
+        return T5Architecture(vocab=needs.source_vocab, gated=False, buckets=32, max_distance=128, **shape)
+    if settings.d_k or settings.d_v or sizes["d_model"] % sizes["n_heads"]:
+        raise RequestError(
+            f"In this family heads are d_model / n_heads wide, and d_model is {sizes['d_model']}, n_heads {sizes['n_heads']}.",
+            "Change one, and leave out d_k and d_v.",
+        )
+    sizes.setdefault("activation", "gelu-tanh" if family == "gpt" else "gelu")
+    sizes.setdefault("max_positions", needs.longest)
+    if family == "bert":
+        classes = needs.target_vocab if needs.classifies else 0
+        return BertArchitecture(vocab=needs.source_vocab, classes=classes, **_only(sizes, BertArchitecture))
+    if family == "gpt":
+        return GptArchitecture(vocab=needs.source_vocab, **_only(sizes, GptArchitecture))
+    if needs.image_size % settings.patch_size:
+        raise RequestError(
+            f"Pictures of {needs.image_size} pixels cannot be cut into patches of {settings.patch_size}.",
+            "Give a --patch-size that divides it.",
+        )
+    shape = _only(sizes, VitArchitecture)
+    return VitArchitecture(image_size=needs.image_size, channels=needs.channels, classes=needs.target_vocab, **shape)
+
+
+def _sizes(settings: ModelSettings) -> dict[str, Any]:
+    """Preset, then what is given, then what follows from both."""
     preset = PRESETS[settings.preset or "tiny"]
-    chosen = {name: value for name, value in settings.model_dump(exclude={"preset"}).items() if value is not None}
+    chosen = {name: value for name, value in settings.model_dump().items() if value is not None}
     sizes = {**vars(preset), **chosen}
     sizes.setdefault("n_decoder_layers", sizes["n_layers"])
     if sizes["d_model"] % sizes["n_heads"] and not {"d_k", "d_v"} <= sizes.keys():
@@ -38,10 +107,8 @@ def build_architecture(settings: ModelSettings, *, source_vocab: int, target_voc
             f"d_model {sizes['d_model']} is not a multiple of n_heads {sizes['n_heads']}.", "Change one, or give d_k and d_v."
         )
     sizes.setdefault("d_k", sizes["d_model"] // sizes["n_heads"])
-    sizes.setdefault("d_v", sizes["d_model"] // sizes["n_heads"])
-    sizes.setdefault("tie", "all" if shared else "target")
-    if sizes["tie"] == "all" and not shared:
-        raise RequestError(
-            "One embedding cannot serve two vocabularies: tie is all, shared is false.", "Use tie target, or shared true."
-        )
-    return Architecture(source_vocab=source_vocab, target_vocab=target_vocab, **sizes)
+    return sizes
+
+
+def _only(sizes: dict[str, Any], architecture: type[Section]) -> dict[str, Any]:
+    return {name: value for name, value in sizes.items() if name in architecture.model_fields}

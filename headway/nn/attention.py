@@ -50,8 +50,9 @@ def fast_attention(
     scale: float | None = None,
 ) -> Tensor:
     """The twin of `attention` that hands out no weights: torch's kernel, or for learning from short sequences our own."""
-    if query.requires_grad and query.device.type == "cpu" and key.shape[2] <= LONGEST and bias is None:
-        return short_attention(query, key, value, mask=mask, scale=scale)
+    short = query.requires_grad and query.device.type == "cpu" and key.shape[2] <= LONGEST
+    if short and (bias is None or len(bias) == 1):
+        return short_attention(query, key, value, mask=mask, bias=bias, scale=scale)
     if bias is not None:
         mask = bias if mask is None else bias.masked_fill(~mask, -math.inf)
     return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scale)
@@ -80,6 +81,11 @@ class MultiHeadAttention(nn.Module):
         self.kernel: Kernel = fast_attention
         self.input = nn.Linear(d_model, n_heads * (d_k + d_k + d_v), bias=bias)
         self.output = nn.Linear(n_heads * d_v, d_model, bias=bias)
+
+    @classmethod
+    def of_width(cls, d_model: int, n_heads: int) -> "MultiHeadAttention":
+        """As wide inside as outside: d_k = d_v = d_model / H."""
+        return cls(d_model=d_model, n_heads=n_heads, d_k=d_model // n_heads, d_v=d_model // n_heads)
 
     def project(self, x: Tensor) -> tuple[Tensor, KeyValue]:
         """Queries, keys and values of the same positions, for self-attention."""

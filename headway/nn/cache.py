@@ -27,16 +27,18 @@ class KeyValue:
 class LayerCache:
     """One decoder layer's: the target's past, none before the first token, and the memory, which never changes.
 
-    The past has a row for each hypothesis, the memory one for each sentence: the hypotheses of a beam share it.
+    The past has a row for each hypothesis, the memory one for each sentence: the hypotheses of a beam share it. A decoder
+    without an encoder has no memory.
     """
 
     past: KeyValue | None
-    memory: KeyValue
+    memory: KeyValue | None
 
     def select(self, rows: Tensor, sentences: Tensor | None) -> "LayerCache":
-        return LayerCache(
-            self.past and self.past.select(rows), self.memory if sentences is None else self.memory.select(sentences)
-        )
+        memory = self.memory
+        if memory is not None and sentences is not None:
+            memory = memory.select(sentences)
+        return LayerCache(self.past and self.past.select(rows), memory)
 
 
 @dataclass(frozen=True)

@@ -9,18 +9,38 @@ from torch import Tensor, nn
 
 class Embedding(nn.Module):
     """Pieces to vectors, times sqrt(d_model): the matrix is small enough to be the output projection too, and the vectors
-    are as large as the positions that are added to them.
+    are as large as the positions that are added to them. (The paper's relatives take the vectors as they are, a scale of 1.)
     """
 
-    def __init__(self, *, vocab: int, d_model: int) -> None:
+    def __init__(self, *, vocab: int, d_model: int, scale: float | None = None) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(vocab, d_model))
-        self.scale = math.sqrt(d_model)
+        self.scale = math.sqrt(d_model) if scale is None else scale
 
     def forward(self, tokens: Tensor) -> Tensor:
         """[B, S] -> [B, S, d_model]"""
         return F.embedding(tokens, self.weight) * self.scale
 
+
+class Output(nn.Module):
+    """The linear map before the softmax. Its matrix may be an embedding's, and is then one parameter with it."""
+
+    def __init__(self, weight: nn.Parameter, *, bias: bool = False) -> None:
+        super().__init__()
+        self.weight = weight
+        self.bias = nn.Parameter(torch.zeros(len(weight))) if bias else None
+
     def logits(self, x: Tensor) -> Tensor:
-        """The same matrix as the linear map before the softmax: [..., d_model] -> [..., V]"""
-        return F.linear(x, self.weight)
+        """[..., d_model] -> [..., V]"""
+        return F.linear(x, self.weight, self.bias)
+
+
+class Scale(nn.Module):
+    """x times a number: what T5 does to its last states, since its embeddings, which are its output matrix too, are large."""
+
+    def __init__(self, by: float) -> None:
+        super().__init__()
+        self.by = by
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.by

@@ -9,22 +9,28 @@ import torch
 from torch import nn
 
 from headway.nn.attention import MultiHeadAttention
-from headway.nn.embeddings import Embedding
-from headway.nn.positions import LearnedPositions
+from headway.nn.embeddings import Embedding, Output
+from headway.nn.positions import LearnedPositions, RelativeBias
 
 
 @torch.no_grad()
 def initialise(model: nn.Module) -> None:
+    drawn: set[nn.Parameter] = set()  # a matrix that is embedding and output is drawn once
     for module in model.modules():
         if isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
-        elif isinstance(module, Embedding | LearnedPositions):
-            nn.init.normal_(module.weight, std=module.weight.shape[1] ** -0.5)
-        elif isinstance(module, nn.LayerNorm):
+        elif isinstance(module, Embedding | LearnedPositions | Output):
+            if module.weight not in drawn:
+                nn.init.normal_(module.weight, std=module.weight.shape[1] ** -0.5)
+            drawn.add(module.weight)
+        elif isinstance(module, RelativeBias):
+            nn.init.zeros_(module.weight)
+        elif isinstance(module, nn.LayerNorm | nn.RMSNorm):
             nn.init.ones_(module.weight)
-            nn.init.zeros_(module.bias)
+            if isinstance(module, nn.LayerNorm):
+                nn.init.zeros_(module.bias)
     for module in model.modules():
         if isinstance(module, MultiHeadAttention):
             keys, values = module.n_heads * module.d_k, module.n_heads * module.d_v

@@ -1,9 +1,10 @@
 """Section 3.5: what tells positions apart. Each scheme is called with the first position and a
-length, and gives vectors that broadcast to [length, d_model]."""
+length, and gives vectors that broadcast to [length, d_model]; `RelativeBias` goes into the attention instead."""
 
 import math
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 
@@ -54,3 +55,35 @@ class NoPositions(nn.Module):
 
     def forward(self, start: int, length: int) -> Tensor:
         return self.zero
+
+
+class RelativeBias(nn.Module):
+    """T5's: a number for each head and distance, added to the scores of attention. H heads, T that ask, S that are asked.
+
+    Short distances have a number each, longer ones share theirs in ranges that grow with the logarithm, and from
+    `max_distance` on all share the last. `both_ways`: what comes later has numbers of its own; else it is never seen.
+    """
+
+    def __init__(self, *, n_heads: int, buckets: int, max_distance: int, both_ways: bool) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(buckets, n_heads))
+        self.max_distance, self.both_ways = max_distance, both_ways
+
+    def forward(self, start: int, length: int) -> Tensor:
+        """Of positions from `start` on, to all from 0 to the last of them: [1, H, T, S]"""
+        positions = torch.arange(start + length, device=self.weight.device)
+        ahead = positions[None, :] - positions[start:, None]  # [T, S]
+        return F.embedding(self._bucket(ahead), self.weight).permute(2, 0, 1)[None]
+
+    def _bucket(self, ahead: Tensor) -> Tensor:
+        buckets, first = len(self.weight), torch.zeros_like(ahead)
+        if self.both_ways:
+            buckets //= 2
+            first = buckets * (ahead > 0)
+            distance = ahead.abs()
+        else:
+            distance = (-ahead).clamp(min=0)
+        exact = buckets // 2
+        growth = torch.log(distance.clamp(min=1).float() / exact) / math.log(self.max_distance / exact)
+        far = (exact + (growth * (buckets - exact)).long()).clamp(max=buckets - 1)
+        return first + torch.where(distance < exact, distance, far)

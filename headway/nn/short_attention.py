@@ -14,33 +14,41 @@ LONGEST = 64  # positions; from about there on the kernel is as fast, and it hol
 _NEVER = -1e30  # added to a score that does not count; finite, so that a row without any other stays a number
 
 
-def short_attention(query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None, scale: float | None) -> Tensor:
-    """Shapes as in `attention`; a row that may attend to nothing gives zeros."""
-    return _ShortAttention.apply(query, key, value, mask, 1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+def short_attention(
+    query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None, bias: Tensor | None, scale: float | None
+) -> Tensor:
+    """Shapes as in `attention`, but the bias is one for all of the batch; a row that may attend to nothing gives zeros."""
+    return _ShortAttention.apply(query, key, value, mask, bias, 1 / math.sqrt(query.shape[-1]) if scale is None else scale)
 
 
 class _ShortAttention(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float) -> Tensor:
+    def forward(
+        ctx: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, bias: Tensor | None, scale: float
+    ) -> Tensor:
         heads = query.shape[:2]
         query, key, value = (x.reshape(-1, *x.shape[2:]) for x in (query, key, value))  # [B * H, positions, width]
         weights = torch.bmm(query, key.transpose(1, 2)).mul_(scale)  # [B * H, T, S]
+        if bias is not None:
+            weights.unflatten(0, heads).add_(bias)
         if mask is not None:
             weights.unflatten(0, heads).add_(torch.zeros(mask.shape, dtype=weights.dtype).masked_fill_(~mask, _NEVER))
         weights = weights.softmax(dim=-1)
         if mask is not None:
             weights.unflatten(0, heads).mul_(mask)
-        ctx.heads, ctx.scale = heads, scale
+        ctx.heads, ctx.scale, ctx.biased = heads, scale, bias is not None
         ctx.save_for_backward(query, key, value, weights)
         return torch.bmm(weights, value).unflatten(0, heads)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor, None, Tensor | None, None]:
         query, key, value, weights = ctx.saved_tensors
         output = grads[0].reshape(-1, *grads[0].shape[2:])
         of_value = torch.bmm(weights.transpose(1, 2), output)
         of_scores = torch.bmm(output, value.transpose(1, 2)).mul_(weights)
-        of_scores.addcmul_(weights, of_scores.sum(dim=-1, keepdim=True), value=-1).mul_(ctx.scale)  # the softmax's gradient
+        of_scores.addcmul_(weights, of_scores.sum(dim=-1, keepdim=True), value=-1)  # the softmax's gradient
+        of_bias = of_scores.unflatten(0, ctx.heads).sum(dim=0, keepdim=True) if ctx.biased else None
+        of_scores.mul_(ctx.scale)
         of_query, of_key = torch.bmm(of_scores, key), torch.bmm(of_scores.transpose(1, 2), query)
         of_query, of_key, of_value = (x.unflatten(0, ctx.heads) for x in (of_query, of_key, of_value))
-        return of_query, of_key, of_value, None, None
+        return of_query, of_key, of_value, None, of_bias, None

@@ -11,7 +11,7 @@ _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 def label_pieces(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
     """One label for each id: "dress", "·es" for what goes on with a word, "␣" for a space, "東 2/3" for a character's byte."""
-    marks = {tokenizer.bos: "‹begin›", tokenizer.eos: "‹end›", tokenizer.pad: "‹pad›", tokenizer.unk: "‹unknown›"}
+    marks = {tokenizer.unk: "‹unknown›", tokenizer.pad: "‹pad›", tokenizer.bos: "‹begin›", tokenizer.eos: "‹end›"}
     pieces = tokenizer.pieces(ids)
     values = [int(found[1], 16) if (found := _BYTE.fullmatch(piece)) else None for piece in pieces]
     labels: list[str] = []

@@ -7,10 +7,10 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def normalize(text: str) -> str:
-    """One spelling for what looks the same ("é" typed as one character or as two); nothing is lowercased or cleaned.
+    """One spelling for what looks the same ("é" typed as one character or as two); nothing is lowercased or cleaned."""
+    return text if text.isascii() else replace_surrogates(unicodedata.normalize("NFC", text))
 
-    A lone surrogate, which a Python string may hold but no UTF-8 text can, becomes U+FFFD.
-    """
-    if text.isascii():
-        return text
-    return _SURROGATES.sub("\ufffd", unicodedata.normalize("NFC", text))
+
+def replace_surrogates(text: str) -> str:
+    """A lone surrogate, which a Python string may hold but no UTF-8 text can, becomes U+FFFD."""
+    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)

@@ -1,28 +1,28 @@
 """SentencePiece behind the tokenizer protocol, with its traps taken out.
 
-It treats U+2581 as its own sign for a space, skips training lines that hold NUL or U+2585, skips or dies of long ones, and
-draws from one generator a thread that only a fresh thread seeds anew. Each is handled here, and nowhere else.
+It treats U+2581 as its own sign for a space, skips training lines that hold NUL or U+2585, and skips or dies of long ones.
+Each is handled here, and nowhere else; how it draws, in `seeding`.
 """
 
 import ctypes
 import io
 import re
 import sys
-import threading
 from array import array
-from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, compress
+from collections.abc import Iterable, Sequence
+from itertools import chain, compress, takewhile
 from pathlib import Path
 from random import Random
-from typing import Literal, TypeVar
+from typing import Literal
 
 import sentencepiece
 
 from headway.errors import BundleError, DataError, RequestError
 from headway.text.normalize import normalize
+from headway.text.seeding import in_fresh_thread
 
 # What a vocabulary is learned from, at most; more makes it hardly better, and takes the trainer more than 1 GB.
-MAX_CHARACTERS = {"bpe": 50_000_000, "unigram": 25_000_000}  # held at 3 and at 25 bytes each
+MAX_CHARACTERS = {"bpe": 50_000_000, "unigram": 25_000_000, "char": 50_000_000}  # held at 3, 25 and 3 bytes each
 MAX_NEW_CHARACTERS = 4_000_000  # of distinct words, held at 150 bytes each; where nothing stands between words, all are new
 _LINE = 50  # characters that a line counts as, at least, for what it takes besides them
 _SLICE = 1_000  # characters; SentencePiece skips lines over its limit of bytes, and aborts on words of 65,536 characters
@@ -32,12 +32,13 @@ _THREADS = 4  # fixed: sums, and so pieces, must not depend on the machine
 _MANY = 64  # texts from which on threads pay
 _WORDS = 200_000  # kept with their cuts, some 250 bytes each
 
+MASK = "<mask>"
+SENTINELS = [f"<extra_id_{number}>" for number in range(100)]
+
 _SPACE = "\u2581"
 _ESCAPE = "\ufdd0"  # a noncharacter, set aside by Unicode for such internal use
 _UNTRAINABLE = str.maketrans({"\0": " ", "\u2585": " ", "\n": " "})
 
-T = TypeVar("T")
-_seeding = threading.Lock()
 sentencepiece.set_min_log_level(2)
 
 
@@ -53,6 +54,7 @@ class VocabularyTooSmall(RequestError):
 
 
 class SentencePieceTokenizer:
+    SUFFIX = ".model"
     pad, bos, eos, unk = 0, 1, 2, 3
 
     def __init__(self, model: bytes, *, by_words: bool = False) -> None:
@@ -62,10 +64,24 @@ class SentencePieceTokenizer:
         self._processor = sentencepiece.SentencePieceProcessor()
         self._processor.LoadFromSerializedProto(model)
         self.size: int = self._processor.get_piece_size()
+        marks = list(takewhile(self._processor.is_control, range(self.unk + 1, self.size)))
+        self.mask = next((mark for mark in marks if self._processor.id_to_piece(mark) == MASK), None)
+        self.sentinels = [mark for mark in marks if mark != self.mask]
 
     @classmethod
-    def train(cls, lines: Iterable[str], *, kind: Literal["bpe", "unigram"], vocab_size: int) -> "SentencePieceTokenizer":
+    def train(
+        cls,
+        lines: Iterable[str],
+        *,
+        kind: Literal["bpe", "unigram", "char"],
+        vocab_size: int,
+        marks: Sequence[str] = (),
+        begins_with_space: bool = True,
+    ) -> "SentencePieceTokenizer":
         """Learn a vocabulary. It comes out smaller than asked (`size`) where the corpus allows no more.
+
+        `marks` come after the four that all have; no text holds them. `begins_with_space`: the first word of a text is cut as
+        any other is; not for text that goes on.
 
         The same lines give the same vocabulary: of a huge corpus, always the same ones are drawn.
         """
@@ -88,6 +104,8 @@ class SentencePieceTokenizer:
                 bos_id=cls.bos,
                 eos_id=cls.eos,
                 unk_id=cls.unk,
+                control_symbols=list(marks),
+                add_dummy_prefix=begins_with_space,
                 minloglevel=2,
             )
         except RuntimeError as error:
@@ -97,7 +115,7 @@ class SentencePieceTokenizer:
                 raise VocabularyTooSmall(vocab_size, int(least[1])) from None
             raise
         _hand_back_memory()
-        return cls(model.getvalue(), by_words=kind == "bpe")
+        return cls(model.getvalue(), by_words=kind == "bpe" and begins_with_space)
 
     @classmethod
     def load(cls, path: Path) -> "SentencePieceTokenizer":
@@ -144,7 +162,7 @@ class SentencePieceTokenizer:
         """BPE-dropout, with `alpha` the share of merges left out; or unigram sampling, with `alpha` its smoothing."""
         escaped = [_escape(normalize(text)) for text in texts]
         # nbest_size -1: from all cuts. One thread: with several, which one draws for which text is a matter of luck.
-        return _in_fresh_thread(
+        return in_fresh_thread(
             seed,
             lambda: self._processor.encode(escaped, enable_sampling=True, alpha=alpha, nbest_size=-1, num_threads=1),
         )
@@ -152,7 +170,8 @@ class SentencePieceTokenizer:
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
         if not ids:
             return []
-        plain = [[int(i) for i in sentence if i > self.unk] for sentence in ids]
+        marks = self.unk + len(self.sentinels) + (self.mask is not None)
+        plain = [[int(i) for i in sentence if i > marks] for sentence in ids]
         return [_unescape(text) for text in self._processor.decode(plain, num_threads=1)]  # threads take longer to start
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
@@ -218,24 +237,3 @@ def _hand_back_memory() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim:
         trim(0)
-
-
-def _in_fresh_thread(seed: int, work: Callable[[], T]) -> T:
-    """Run `work` with SentencePiece's generator seeded: the seed is the process's, and takes hold in a new thread only."""
-    results: list[T] = []
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            results.append(work())
-        except BaseException as error:
-            errors.append(error)
-
-    with _seeding:
-        sentencepiece.set_random_generator_seed(seed % 2**31)  # 2**32 - 1 would mean "random"
-        thread = threading.Thread(target=run, daemon=True)
-        thread.start()
-        thread.join()
-    if errors:
-        raise errors[0]
-    return results[0]

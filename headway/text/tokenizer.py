@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from headway.errors import BundleError
+from headway.text.class_names import ClassNames
+from headway.text.json_tokenizer import JsonTokenizer
+from headway.text.piece_list import PieceListTokenizer
 from headway.text.subwords import SentencePieceTokenizer
 
 __all__ = ["SentencePieceTokenizer", "Tokenizer", "Tokenizers", "choose_vocab_size"]
@@ -27,6 +31,13 @@ class Tokenizer(Protocol):
     def eos(self) -> int: ...
     @property
     def unk(self) -> int: ...
+    @property
+    def mask(self) -> int | None:
+        """The mark that stands for a hidden piece, where there is one."""
+
+    @property
+    def sentinels(self) -> Sequence[int]:
+        """The marks that stand for hidden spans, in their order; none if there are none."""
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of each text, without bos and eos."""
@@ -40,7 +51,11 @@ class Tokenizer(Protocol):
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Each id as a person may see it in a picture, "▁" standing for a space."""
 
-    def save(self, path: Path) -> None: ...
+    def save(self, path: Path) -> None:
+        """As a file, or as a directory of files, with the ending `SUFFIX`; `load` reads it."""
+
+    @property
+    def SUFFIX(self) -> str: ...  # noqa: N802
 
 
 @dataclass(frozen=True)
@@ -57,19 +72,32 @@ class Tokenizers:
     def save(self, directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         if self.shared:
-            self.source.save(directory / "shared.model")
+            self.source.save(directory / f"shared{self.source.SUFFIX}")
         else:
-            self.source.save(directory / "source.model")
-            self.target.save(directory / "target.model")
+            self.source.save(directory / f"source{self.source.SUFFIX}")
+            self.target.save(directory / f"target{self.target.SUFFIX}")
 
     @classmethod
     def load(cls, directory: Path) -> "Tokenizers":
-        if (directory / "shared.model").exists():
-            tokenizer = SentencePieceTokenizer.load(directory / "shared.model")
-            return cls(tokenizer, tokenizer)
-        return cls(
-            SentencePieceTokenizer.load(directory / "source.model"), SentencePieceTokenizer.load(directory / "target.model")
-        )
+        shared = load_tokenizer(directory, "shared")
+        if shared:
+            return cls(shared, shared)
+        source, target = load_tokenizer(directory, "source"), load_tokenizer(directory, "target")
+        if not source or not target:
+            raise BundleError(f"There are no tokenizers in {directory}.", "Take a whole copy of the model.")
+        return cls(source, target)
+
+
+def load_tokenizer(directory: Path, name: str) -> Tokenizer | None:
+    """The one of this name, of whichever kind; None if there is none."""
+    for kind in KINDS:
+        path = directory / f"{name}{kind.SUFFIX}"
+        if path.exists():
+            return kind.load(path)
+    return None
+
+
+KINDS = (SentencePieceTokenizer, ClassNames, PieceListTokenizer, JsonTokenizer)
 
 
 def choose_vocab_size(characters: int) -> int:

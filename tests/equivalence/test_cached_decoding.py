@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from headway.config import ModelSettings
+from headway.models.build import build
 from headway.models.presets import build_architecture
-from headway.models.transformer import build
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])

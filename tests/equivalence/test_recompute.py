@@ -7,10 +7,10 @@ from torch import Tensor, nn
 
 from headway.config import ModelSettings
 from headway.data.batching import Batch, collate
+from headway.models.build import build
 from headway.models.presets import build_architecture
-from headway.models.transformer import build
 from headway.training.group import Group
-from headway.training.loss import Objective
+from headway.training.loss import Loss
 from headway.training.recompute import recompute_layers
 from headway.training.replicas import Replicas
 
@@ -22,30 +22,30 @@ def batch() -> Batch:
     return collate(*sentences, pad=0, bos=1, eos=2)
 
 
-def make_objective(*, recompute: bool = False) -> Objective:
+def make_loss(*, recompute: bool = False) -> Loss:
     settings = ModelSettings(preset="tiny", n_layers=2, d_model=16, d_ff=32, n_heads=2, dropout=0.3)
     model = build(build_architecture(settings, source_vocab=50, target_vocab=50, shared=True))
     if recompute:
         recompute_layers(model)
-    return Objective(model, smoothing=0.1)
+    return Loss(model, smoothing=0.1)
 
 
-def gradients(objective: Objective, batch: Batch) -> list[Tensor]:
+def gradients(loss: Loss, batch: Batch) -> list[Tensor]:
     torch.manual_seed(3)
-    objective.train()
-    objective(batch).backward()
-    return [parameter.grad for parameter in objective.parameters()]
+    loss.train()
+    loss(batch).backward()
+    return [parameter.grad for parameter in loss.parameters()]
 
 
 def test_computing_layers_again_changes_no_gradient(batch: Batch):
-    kept, again = gradients(make_objective(), batch), gradients(make_objective(recompute=True), batch)
+    kept, again = gradients(make_loss(), batch), gradients(make_loss(recompute=True), batch)
     assert all(torch.equal(one, other) for one, other in zip(kept, again, strict=True))
 
 
 def test_it_keeps_less(batch: Batch):
     """Bytes that autograd holds between the forward and the backward pass."""
 
-    def held(objective: Objective) -> int:
+    def held(loss: Loss) -> int:
         tensors: dict[int, int] = {}
 
         def keep(tensor: Tensor) -> Tensor:
@@ -53,15 +53,15 @@ def test_it_keeps_less(batch: Batch):
             return tensor
 
         with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-            objective.train()(batch)
+            loss.train()(batch)
         return sum(tensors.values())
 
-    assert held(make_objective(recompute=True)) < 0.7 * held(make_objective())
+    assert held(make_loss(recompute=True)) < 0.7 * held(make_loss())
 
 
 @pytest.mark.parametrize("clip", [0.0, 0.5, 1e6])
 def test_clipping_is_torchs(batch: Batch, clip: float):
-    plain, own = make_objective(), make_objective()
+    plain, own = make_loss(), make_loss()
     expected = gradients(plain, batch)
     norm = nn.utils.clip_grad_norm_(plain.parameters(), clip or torch.inf)
     replicas = Replicas(own, Group())

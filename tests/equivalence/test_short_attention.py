@@ -13,12 +13,14 @@ TOKENS = torch.tensor([[5] * S, [5] * 3 + [0] * (S - 3), [0] * S])  # the last s
 
 @pytest.mark.parametrize("scale", [None, 0.3])
 @pytest.mark.parametrize("mask", [None, causal_mask(T, S - T), padding_mask(TOKENS, pad=0)], ids=["none", "causal", "padding"])
-def test_it_is_equation_1_with_its_gradient(mask: torch.Tensor | None, scale: float | None):
+@pytest.mark.parametrize("biased", [False, True])
+def test_it_is_equation_1_with_its_gradient(mask: torch.Tensor | None, scale: float | None, biased: bool):
     torch.manual_seed(1)
-    shapes = ((B, H, T, D_K), (B, H, S, D_K), (B, H, S, D_V))
+    shapes = ((B, H, T, D_K), (B, H, S, D_K), (B, H, S, D_V), *([(1, H, T, S)] if biased else []))
     ours = [torch.randn(shape).transpose(1, 2).contiguous().transpose(1, 2).requires_grad_() for shape in shapes]
     theirs = [tensor.detach().clone().requires_grad_() for tensor in ours]
-    found, (expected, _) = short_attention(*ours, mask=mask, scale=scale), attention(*theirs, mask=mask, scale=scale)
+    found = short_attention(*ours[:3], mask=mask, bias=ours[3] if biased else None, scale=scale)
+    expected, _ = attention(*theirs[:3], mask=mask, bias=theirs[3] if biased else None, scale=scale)
     torch.testing.assert_close(found, expected)
     weights = torch.randn_like(found)
     (found * weights).sum().backward()

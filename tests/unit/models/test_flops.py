@@ -5,10 +5,11 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from headway.config import Architecture, ModelSettings
+from headway.architectures import Architecture
+from headway.config import ModelSettings
+from headway.models.build import build
 from headway.models.flops import Lengths, forward_flops, training_flops
 from headway.models.presets import build_architecture
-from headway.models.transformer import build
 from headway.nn.attention import MultiHeadAttention, attention
 
 PAIRS, SOURCE, TARGET = 3, 5, 7
@@ -51,4 +52,4 @@ def test_training_is_what_torch_counts(settings: dict):
 
 def test_lengths_are_summed_pair_by_pair():
     lengths = Lengths.of(np.array([1, 2], np.int32), np.array([3, 5], np.int32))
-    assert lengths == Lengths(source=3, target=8, source_source=5, target_target=34, source_target=13)
+    assert lengths == Lengths(source=3, target=8, source_source=5, target_target=34, source_target=13, judged=8)

@@ -7,8 +7,10 @@ import torch
 
 from headway.config import ModelSettings
 from headway.errors import RequestError
+from headway.models.build import build
+from headway.models.model import count_parameters
 from headway.models.presets import PRESETS, build_architecture
-from headway.models.transformer import Transformer, build, count_parameters
+from headway.models.transformer import Transformer
 
 SMALL = {"n_layers": 2, "d_model": 16, "d_ff": 32, "n_heads": 2, "dropout": 0.0}
 

@@ -5,8 +5,9 @@ import torch
 from torch import nn
 
 from headway.config import ModelSettings
+from headway.models.build import build
 from headway.models.presets import build_architecture
-from headway.models.transformer import Transformer, build
+from headway.models.transformer import Transformer
 from headway.nn.attention import MultiHeadAttention, fast_attention, record_attention
 
 SOURCE, TARGET = torch.tensor([[4, 5, 6, 7, 2], [8, 9, 2, 0, 0]]), torch.tensor([[1, 4, 5, 6], [1, 7, 8, 9]])

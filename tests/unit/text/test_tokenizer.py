@@ -225,7 +225,7 @@ def test_a_broken_file_is_named(tmp_path: Path, content: bytes | None) -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BundleError, match=r"source\.model cannot be read"):
+    with pytest.raises(BundleError, match="no tokenizers in"):
         Tokenizers.load(tmp_path)
 
 

@@ -1,0 +1,109 @@
+"""The shape of each model, complete: what `headway.json` keeps and what a model is built from."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Tag
+
+from headway.config import Section
+
+Activation = Literal["relu", "gelu", "gelu-tanh", "swish"]
+
+
+class Stack(Section):
+    """What all have: N layers, and how wide they are."""
+
+    n_layers: int
+    d_model: int
+    d_ff: int
+    n_heads: int
+    dropout: float
+    activation: Activation
+
+
+class Architecture(Stack):
+    """The paper's model: an encoder and a decoder."""
+
+    kind: Literal["transformer"] = "transformer"
+    source_vocab: int
+    target_vocab: int
+    n_decoder_layers: int
+    d_k: int
+    d_v: int
+    norm: Literal["post", "pre"]
+    positions: Literal["sinusoidal", "learned", "none"]
+    max_positions: int
+    tie: Literal["all", "target", "none"]
+    output_bias: bool = False
+    epsilon: float = 1e-5  # of the layer norms, what torch takes
+
+    @property
+    def alignment_layer(self) -> int:
+        """The decoder layer whose attention aligns words: the one before the last (Garg et al., 2019), all heads alike."""
+        return max(0, self.n_decoder_layers - 2)
+
+
+class T5Architecture(Stack):
+    """Text to text: an encoder and a decoder that know distances, not positions."""
+
+    kind: Literal["t5"] = "t5"
+    vocab: int
+    n_decoder_layers: int
+    d_k: int
+    gated: bool  # version 1.1
+    tie: bool  # one matrix for both embeddings and the output; version 1.0
+    buckets: int
+    max_distance: int
+    epsilon: float = 1e-6
+
+    @property
+    def alignment_layer(self) -> int:
+        return max(0, self.n_decoder_layers - 2)
+
+
+class BertArchitecture(Stack):
+    """The encoder alone. It names masked pieces, or, with `classes`, the class of a text."""
+
+    kind: Literal["bert"] = "bert"
+    vocab: int
+    max_positions: int
+    segments: int = 2
+    classes: int = 0  # 0: it names masked pieces
+    epsilon: float = 1e-12
+
+
+class GptArchitecture(Stack):
+    """The decoder alone: what comes next."""
+
+    kind: Literal["gpt"] = "gpt"
+    vocab: int
+    max_positions: int
+    epsilon: float = 1e-5
+
+
+class VitArchitecture(Stack):
+    """The encoder alone, over the patches of a picture: its class."""
+
+    kind: Literal["vit"] = "vit"
+    image_size: int
+    patch_size: int
+    channels: int
+    classes: int
+    epsilon: float = 1e-12
+
+    @property
+    def patches(self) -> int:
+        return (self.image_size // self.patch_size) ** 2
+
+
+def _kind(value: Any) -> str:
+    return value.get("kind", "transformer") if isinstance(value, dict) else value.kind
+
+
+AnyArchitecture = Annotated[
+    Annotated[Architecture, Tag("transformer")]
+    | Annotated[T5Architecture, Tag("t5")]
+    | Annotated[BertArchitecture, Tag("bert")]
+    | Annotated[GptArchitecture, Tag("gpt")]
+    | Annotated[VitArchitecture, Tag("vit")],
+    Discriminator(_kind),
+]
