@@ -1,6 +1,5 @@
 """Translator: raw text in, raw text out."""
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +9,7 @@ import numpy as np
 
 from headway.bundle import read_bundle
 from headway.config import override
-from headway.decoding.options import Options, Sampling
+from headway.decoding.options import Options, choose_sampling
 from headway.decoding.ranking import Hypothesis, Ranked, rank
 from headway.decoding.ranking import length_penalty as length_penalty_of
 from headway.engines.batching import batches_by_length
@@ -18,6 +17,7 @@ from headway.engines.choice import ComputeType, EngineName, Engines
 from headway.engines.engine import Engine, Job
 from headway.errors import RequestError
 from headway.export.ctranslate2 import POSITIONS as LONGEST
+from headway.family.kinds import require
 from headway.text.glossary import Glossary
 from headway.text.labels import label_pieces
 from headway.text.sentences import join, segment
@@ -133,7 +133,7 @@ class Translator:
 
         `max_extra` bounds the length: a translation has at most so many pieces more than its source.
         """
-        sampling = _sampling(top_k, top_p, temperature, seed)
+        sampling = choose_sampling(top_k=top_k, top_p=top_p, temperature=temperature, seed=seed)
         if sampling and ((beam or 1) > 1 or patience):
             raise RequestError(
                 "What is drawn is not searched for with a beam.", "Leave out --beam and --patience, or what draws."
@@ -388,19 +388,9 @@ def load(
     """
     given = [directory] if isinstance(directory, str | Path) else directory
     bundles = [read_bundle(Path(one)) for one in given]
+    for bundle in bundles:
+        require(bundle, "translate")
     return Translator(Engines(bundles, engine, compute_type, threads))
-
-
-def _sampling(top_k: int | None, top_p: float | None, temperature: float | None, seed: int | None) -> Sampling | None:
-    if top_k is None and top_p is None and temperature is None and seed is None:
-        return None
-    p, heat = 1.0 if top_p is None else top_p, 1.0 if temperature is None else temperature
-    if (top_k or 0) < 0 or not 0 < p <= 1 or not 0 < heat < math.inf:
-        raise RequestError(
-            f"Nothing can be drawn with top_k {top_k}, top_p {top_p} and temperature {temperature}.",
-            "top_k is 0 (all) or more, top_p above 0 and at most 1, temperature above 0.",
-        )
-    return Sampling(top_k or 0, p, heat, seed)
 
 
 def _only_torch(job: Job, forced: bool) -> list[str]:

@@ -103,6 +103,10 @@ def _settings_of_paper(settings: "Settings") -> Given:
 
 def _check_request(settings: "Settings", pairs: int | None, length: float | None, seconds: float) -> None:
     """What can be known to be wrong before anything is read."""
+    if settings.data.task != "translate" or settings.model.family not in (None, "transformer"):
+        raise RequestError("Plans are made for translators only.", "Try the run with --max-steps 50: it tells its speed.")
+    if settings.training.init:
+        raise RequestError("Plans are made for models that begin anew.", "Leave out --init.")
     if not settings.data.train and pairs is None:
         raise RequestError(
             "There is nothing to plan for.",
@@ -167,10 +171,12 @@ def _plan_corpus(
     others: "Gpus | None",
     display: "Display",
 ) -> "Figures":
+    from headway.architectures import Architecture
     from headway.training.forecast import Size, forecast, read_epoch
     from headway.training.group import Group
 
     settings, architecture = orders.settings, orders.architecture
+    assert isinstance(architecture, Architecture)
     epoch = read_epoch(prepared.store_of_epoch(0), architecture, settings.training)
     speed = _assume_speed(settings, epoch, used)
     if seconds:

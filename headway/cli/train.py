@@ -3,7 +3,15 @@
     headway train --train data/train --from en --to de --out runs/en-de
 
 reads data/train.en and data/train.de. Every setting has a default that follows from the corpus. The same command again goes
-on where the run stood; Ctrl-C saves first.
+on where the run stood; Ctrl-C saves first. With a model to begin with, and with other tasks:
+
+    headway train --init opus-mt-en-de --train memory.tsv --from en --to de --out runs/ours
+
+    headway train --task denoise --train news.en --train news.de --out runs/both
+
+    headway train --task lm --train plays.txt --out runs/plays
+
+    headway train --task classify --train reviews.tsv --out runs/reviews
 """
 
 import shlex
@@ -36,5 +44,16 @@ def run(
         result = run_training(settings, out, display)
     for one in result.tested[:SAMPLES]:
         print("\n".join(f"  {name:12} {text}" for name, text in vars(one).items()) + "\n", file=sys.stderr)
-    print(f"Model: {result.model}  (learning curve, settings and test translations in {result.directory})", file=sys.stderr)
-    print(f"Try:   echo 'Some text.' | {headway_command()} translate {shlex.quote(str(result.model))}", file=sys.stderr)
+    print(f"Model: {result.model}  (learning curve, settings and test results in {result.directory})", file=sys.stderr)
+    print(f"Try:   {_suggest(settings.data.task, shlex.quote(str(result.model)))}", file=sys.stderr)
+
+
+def _suggest(task: str, model: str) -> str:
+    """What to do with the model."""
+    headway = headway_command()
+    return {
+        "translate": f"echo 'Some text.' | {headway} translate {model}",
+        "lm": f"{headway} generate {model} 'Once upon a time' --temperature 0.8",
+        "mlm": f"{headway} fill {model} 'Some [MASK] text.'   or: {headway} train --task classify --init {model} ...",
+        "classify": f"{headway} classify {model} FILE",
+    }.get(task, f"{headway} train --init {model} --train data/train --from en --to de --out runs/en-de")

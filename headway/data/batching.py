@@ -10,17 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.data.store import Ids, Lengths, Segment
+from headway.data.store import Lengths, Segment
 
 Indices = NDArray[np.integer[Any]]
-Sentence = Sequence[int] | Ids
+Sentence = Sequence[int] | NDArray[np.integer[Any]]
 POOL = 100_000  # pairs sorted together: wide enough for little padding, narrow enough that neighbours change each epoch
+IGNORED = -1  # a target that is not asked for
 SOURCE_ROOM = 2  # padded source tokens of a pass, at most so many times its budget of target tokens
 
 
 def epoch_batches(
-    source_lengths: Lengths,
-    target_lengths: Lengths,
+    source_sizes: Lengths,
+    target_sizes: Lengths,
     segments: Sequence[Segment],
     *,
     batch_tokens: int,
@@ -30,7 +31,8 @@ def epoch_batches(
 ) -> list[list[Indices]]:
     """The updates of an epoch, each a list of `accumulate` passes (fewer in the last update), each an array of pairs.
 
-    A pass holds at most batch_tokens / accumulate real target tokens, eos included; a longer pair is a pass alone.
+    Sizes are positions, marks included. A pass holds at most batch_tokens / accumulate real target tokens; a longer pair is
+    a pass alone.
     All passes are views of one array, the epoch's order: 4 bytes a pair.
     """
     random = np.random.default_rng([seed, epoch])
@@ -41,8 +43,8 @@ def epoch_batches(
     for start in range(0, len(order), POOL):
         pool = order[start : start + POOL]
         # lexsort is stable: pairs of equal lengths stay in their random order.
-        pool[:] = pool[np.lexsort((source_lengths[pool], target_lengths[pool]))]
-        passes.extend(_cut(pool, source_lengths[pool] + 1, target_lengths[pool] + 1, budget))
+        pool[:] = pool[np.lexsort((source_sizes[pool], target_sizes[pool]))]
+        passes.extend(_cut(pool, source_sizes[pool], target_sizes[pool], budget))
     shuffled = [passes[i] for i in random.permutation(len(passes))]
     return [shuffled[i : i + accumulate] for i in range(0, len(shuffled), accumulate)]
 
@@ -75,28 +77,33 @@ def _cut(pairs: Indices, source: Lengths, target: Lengths, budget: int) -> Itera
 
 @dataclass(frozen=True)
 class Batch:
-    """What the model reads and what it should say, padded to rectangles."""
+    """What a model reads and what it should say, padded to rectangles."""
 
-    source: NDArray[np.int64]  # [B, S] ending in eos
-    target_in: NDArray[np.int64]  # [B, T] bos and the target
-    target_out: NDArray[np.int64]  # [B, T] the target and eos
-    target_tokens: int  # real ones, eos included, padding not
+    inputs: tuple[NDArray[Any], ...]  # of a translator: the source with eos [B, S]; bos and the target [B, T]
+    target: NDArray[np.int64]  # [B, T] what should follow, IGNORED where nobody asks
+    judged: int  # targets that are not ignored
 
 
-def collate(sources: Sequence[Sentence], targets: Sequence[Sentence], *, pad: int, bos: int, eos: int) -> Batch:
-    source, source_lengths = _pad(sources, pad)
-    target_out, target_lengths = _pad(targets, pad)
-    target_in = np.roll(target_out, 1, axis=1)
-    target_in[:, 0] = bos
+def collate(
+    sources: Sequence[Sentence], targets: Sequence[Sentence], *, pad: int, bos: int, eos: int, source_pad: int | None = None
+) -> Batch:
+    """The source and its end; the target, shifted by one place; the target and its end.
+
+    `source_pad`: what fills up the sources, where they have a vocabulary of their own.
+    """
+    source, source_lengths = pad_rows(sources, pad if source_pad is None else source_pad, room=1)
+    target, target_lengths = pad_rows(targets, IGNORED, room=1)
+    read = np.roll(np.where(target == IGNORED, pad, target), 1, axis=1)
+    read[:, 0] = bos
     rows = np.arange(len(source))
     source[rows, source_lengths] = eos
-    target_out[rows, target_lengths] = eos
-    return Batch(source, target_in, target_out, int(target_lengths.sum()) + len(rows))
+    target[rows, target_lengths] = eos
+    return Batch((source, read), target, int(target_lengths.sum()) + len(rows))
 
 
-def _pad(sentences: Sequence[Sentence], pad: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sentences as rows with room for a mark at the end, and their lengths. A loop over a hundred rows takes twice as long."""
+def pad_rows(sentences: Sequence[Sentence], pad: int, *, room: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sentences as rows, with room for marks at the end, and their lengths. A loop over a hundred rows takes twice as long."""
     lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
-    rows = np.full((len(sentences), lengths.max() + 1), pad, np.int64)
+    rows = np.full((len(sentences), lengths.max() + room), pad, np.int64)
     rows[np.arange(rows.shape[1]) < lengths[:, None]] = np.concatenate(sentences)
     return rows, lengths

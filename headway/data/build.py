@@ -1,8 +1,10 @@
 """The three passes over a corpus: survey and split it, learn its vocabulary, write its tokens.
 
-Each pass streams the files anew, so that memory holds some bytes a pair and never the text.
+Each pass streams the files anew, so that memory holds some bytes a pair and never the text. Text of one language is a corpus
+whose sentences stand beside themselves; of a text and its label, the label is the target.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -11,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from headway.config import Settings
+from headway.config import Settings, Task
 from headway.data.facts import Facts
 from headway.data.filters import LengthFilter, is_blank
 from headway.data.pairtext import PairWriter
@@ -19,20 +21,24 @@ from headway.data.readers import Corpus, Pair, count_lines
 from headway.data.split import DigestCollector, Digests, Hashes, Mask, Split, among, cut, default_held_out, digest
 from headway.data.store import StoreWriter
 from headway.errors import DataError
-from headway.text.subwords import VocabularyTooSmall
+from headway.text.class_names import ClassNames
+from headway.text.subwords import MASK, SENTINELS, VocabularyTooSmall
 from headway.text.tokenizer import SentencePieceTokenizer, Tokenizer, Tokenizers, choose_vocab_size
 
 Progress = Callable[[str, int, int | None], None]
 PART = 10_000  # pairs tokenised at once, and reported
+MOST_LABELS = 10_000
 
 
 @dataclass(frozen=True)
 class Corpora:
-    """All that a run reads: what it trains on, and the held-out parts that were given."""
+    """All that a run reads: what it trains on, the held-out parts that were given, and a vocabulary that may be there."""
 
     train: list[Corpus]
     valid: Corpus | None
     test: Corpus | None
+    task: Task = "translate"
+    given: Tokenizers | None = None
 
     @property
     def files(self) -> list[Path]:
@@ -44,19 +50,33 @@ class Corpora:
         for corpus in self.train:
             yield from corpus
 
+    @property
+    def sides(self) -> tuple[int, ...]:
+        """Those that hold text of their own."""
+        return (0, 1) if self.task == "translate" else (0,)
+
+    def limits(self, settings: Settings, times: int = 1) -> LengthFilter:
+        """Only translations are expected to be about as long as their sources."""
+        ratio = settings.data.max_ratio if self.task == "translate" else math.inf
+        return LengthFilter(times * settings.data.max_length, ratio)
+
+    def build(self, settings: Settings, directory: Path, on_progress: Progress) -> Facts:
+        return build(settings, self, directory, on_progress)
+
 
 def build(settings: Settings, corpora: Corpora, directory: Path, on_progress: Progress) -> Facts:
     """Write the store, the held-out parts and the tokenizers of a corpus into an empty directory."""
-    facts = Facts(settings.data.max_length, settings.data.max_ratio)
+    noun = "pair" if corpora.task == "translate" else "text"
+    facts = Facts(settings.data.max_length, settings.data.max_ratio, noun)
     valid, test = (list(part) if part else None for part in (corpora.valid, corpora.test))
-    digests = _survey(settings, corpora, facts, on_progress)
+    digests, labels = _survey(settings, corpora, facts, on_progress)
     split = _split(settings, digests, valid, test)
     held_out = np.zeros(len(digests.usable), np.bool_)
     held_out[split.valid] = held_out[split.test] = True
     in_training = digests.usable & ~split.leaking & ~held_out
     facts.leaking = int(split.leaking.sum())
 
-    tokenizers = _learn(settings, corpora, in_training, facts, on_progress)
+    tokenizers = _learn(settings, corpora, in_training, labels, facts, on_progress)
     tokenizers.save(directory / "tokenizer")
     kept, cut_off = _tokenise(settings, corpora, in_training, held_out, tokenizers, directory, facts, on_progress)
 
@@ -71,17 +91,28 @@ def build(settings: Settings, corpora: Corpora, directory: Path, on_progress: Pr
     return facts
 
 
-def _survey(settings: Settings, corpora: Corpora, facts: Facts, on_progress: Progress) -> Digests:
-    """First pass: check every line, count, and hash. Without pieces yet, what may be held out is judged by characters."""
-    plausible = LengthFilter(2 * settings.data.max_length, settings.data.max_ratio)
+def _survey(settings: Settings, corpora: Corpora, facts: Facts, on_progress: Progress) -> tuple[Digests, set[str]]:
+    """First pass: check every line, count, and hash. Without pieces yet, what may be held out is judged by characters.
+
+    Also the labels, where the targets are labels.
+    """
+    plausible = corpora.limits(settings, times=2)
     collector = DigestCollector()
+    labels: set[str] = set()
     total = sum(count_lines(corpus.files[0]) for corpus in corpora.train)  # a pair a line, but for a header
     for corpus in corpora.train:
         pairs = identical = 0
         for source, target in corpus:
             blank = is_blank(source, target)
             eligible = plausible.reason_to_drop(len(source), len(target)) is None
-            collector.add(source, target, usable=not blank, eligible=eligible)
+            own = target if corpora.task == "translate" else source  # a label stands beside many a text
+            collector.add(source, own, usable=not blank, eligible=eligible)
+            if corpora.task == "classify" and not blank:
+                labels.add(target)
+                if len(labels) > MOST_LABELS:
+                    raise DataError(
+                        f"{corpus.name} has more than {MOST_LABELS:,} labels.", "Are its columns in the right order?"
+                    )
             facts.pairs_read += 1
             if blank:
                 facts.dropped["blank"] += 1
@@ -91,7 +122,7 @@ def _survey(settings: Settings, corpora: Corpora, facts: Facts, on_progress: Pro
                 facts.target_characters += len(target)
             if facts.pairs_read % PART == 0:
                 on_progress("Reading", facts.pairs_read, total)
-        if pairs and identical == pairs:
+        if pairs and identical == pairs and corpora.task == "translate":
             raise DataError(
                 f"Source and target are the same in all {pairs:,} pairs of {corpus.name}.",
                 "One must hold the other's translation: check the files and their columns.",
@@ -99,7 +130,9 @@ def _survey(settings: Settings, corpora: Corpora, facts: Facts, on_progress: Pro
     on_progress("Reading", facts.pairs_read, facts.pairs_read)
     if facts.pairs_read == facts.dropped["blank"]:
         raise _nothing_left(facts)
-    return collector.finish()
+    if corpora.task == "classify" and len(labels) < 2:
+        raise DataError(f"All texts have the label {labels.pop()!r}.", "There is nothing to tell apart: check the columns.")
+    return collector.finish(), labels
 
 
 def _split(settings: Settings, digests: Digests, valid: list[Pair] | None, test: list[Pair] | None) -> Split:
@@ -109,8 +142,23 @@ def _split(settings: Settings, digests: Digests, valid: list[Pair] | None, test:
     return cut(digests, valid=size if valid is None else 0, test=size if test is None else 0, apart_from=apart_from)
 
 
-def _learn(settings: Settings, corpora: Corpora, in_training: Mask, facts: Facts, on_progress: Progress) -> Tokenizers:
-    """Second pass: a vocabulary from the training pairs, one for both sides or one each."""
+def _learn(
+    settings: Settings, corpora: Corpora, in_training: Mask, labels: set[str], facts: Facts, on_progress: Progress
+) -> Tokenizers:
+    """Second pass: a vocabulary from the training pairs, one for both sides or one each; unless there is one."""
+    tokenizers = corpora.given or _learn_pieces(settings, corpora, in_training, facts, on_progress)
+    if corpora.task == "classify":
+        names = tokenizers.target
+        if not isinstance(names, ClassNames) or not labels <= set(names.names):
+            names = ClassNames(sorted(labels))
+        tokenizers = Tokenizers(tokenizers.source, names)
+        facts.classes = tokenizers.target.size
+    facts.shared = tokenizers.shared
+    facts.source_vocab, facts.target_vocab = tokenizers.source.size, tokenizers.target.size
+    return tokenizers
+
+
+def _learn_pieces(settings: Settings, corpora: Corpora, in_training: Mask, facts: Facts, on_progress: Progress) -> Tokenizers:
 
     def lines(sides: Sequence[int]) -> Iterator[str]:
         for row, (pair, use) in enumerate(zip(corpora.rows(), in_training, strict=True)):
@@ -120,28 +168,34 @@ def _learn(settings: Settings, corpora: Corpora, in_training: Mask, facts: Facts
                 yield from (pair[side] for side in sides)
         on_progress("Learning the vocabulary", 0, None)
 
+    marks = choose_marks(corpora.task, settings.model.family)
+
     def train(sides: Sequence[int], vocab_size: int) -> Tokenizer:
-        return SentencePieceTokenizer.train(lines(sides), kind=settings.tokenizer.kind, vocab_size=vocab_size)
+        return SentencePieceTokenizer.train(lines(sides), kind=settings.tokenizer.kind, vocab_size=vocab_size, marks=marks)
 
     def learn(vocab_size: int) -> Tokenizers:
-        if settings.tokenizer.shared:
-            tokenizer = train((0, 1), vocab_size)
+        if settings.tokenizer.shared or len(corpora.sides) == 1:
+            tokenizer = train(corpora.sides, vocab_size)
             return Tokenizers(tokenizer, tokenizer)
         return Tokenizers(train((0,), vocab_size), train((1,), vocab_size))
 
-    facts.vocab_asked = settings.tokenizer.vocab_size or choose_vocab_size(facts.source_characters + facts.target_characters)
+    characters = facts.source_characters + (facts.target_characters if len(corpora.sides) > 1 else 0)
+    facts.vocab_asked = settings.tokenizer.vocab_size or choose_vocab_size(characters)
     while True:
         try:
-            tokenizers = learn(facts.vocab_asked)
-            break
+            return learn(facts.vocab_asked)
         except VocabularyTooSmall as error:
             # Ours to mend if the size was ours: a script of thousands of characters wants more than the rule gives.
             if settings.tokenizer.vocab_size is not None:
                 raise
             facts.vocab_asked = 2 * error.least
-    facts.shared = tokenizers.shared
-    facts.source_vocab, facts.target_vocab = tokenizers.source.size, tokenizers.target.size
-    return tokenizers
+
+
+def choose_marks(task: Task, family: str | None) -> list[str]:
+    """What a vocabulary needs beside text for the task, or for a task that a model of the family may come to later."""
+    if task == "span" or family == "t5":
+        return SENTINELS + ([MASK] if task == "denoise" else [])
+    return [MASK] if task in ("denoise", "mlm", "classify") else []
 
 
 def _tokenise(
@@ -155,7 +209,7 @@ def _tokenise(
     on_progress: Progress,
 ) -> tuple[Mask, dict[int, Pair]]:
     """Third pass: write the ids of the pairs that pass the filter. Which they were, and the held-out pairs by their row."""
-    limits = LengthFilter(settings.data.max_length, settings.data.max_ratio)
+    limits = corpora.limits(settings)
     kept = np.zeros(len(in_training), np.bool_)
     cut_off: dict[int, Pair] = {}
     row = 0
@@ -169,7 +223,11 @@ def _tokenise(
                 cut_off.update(compress(enumerate(part, row), held_out[row : row + len(part)]))
                 places = np.flatnonzero(in_training[row : row + len(part)]).tolist()
                 sources = tokenizers.source.encode([part[place][0] for place in places])
-                targets = tokenizers.target.encode([part[place][1] for place in places])
+                if corpora.task in ("mlm", "classify"):  # the beginning of a long text is enough
+                    sources = [source[: settings.data.max_length] for source in sources]
+                targets = sources
+                if corpora.task in ("translate", "classify"):
+                    targets = tokenizers.target.encode([part[place][1] for place in places])
                 good = []
                 for i, (source, target) in enumerate(zip(sources, targets, strict=True)):
                     if reason := limits.reason_to_drop(len(source), len(target)):

@@ -9,6 +9,7 @@ from headway.data.filters import Reason
 class Facts:
     max_length: int
     max_ratio: float
+    noun: str = "pair"  # what an example is called
     pairs_read: int = 0
     pairs_kept: int = 0
     dropped: dict[Reason, int] = field(default_factory=lambda: {"blank": 0, "long": 0, "ratio": 0})
@@ -27,6 +28,7 @@ class Facts:
     source_vocab: int = 0
     target_vocab: int = 0
     shared: bool = True
+    classes: int = 0  # of a corpus of labels
 
     def summary(self) -> list[str]:
         return [self._pairs(), *self._held_out(), *self._overlaps(), self._vocabulary()]
@@ -42,11 +44,11 @@ class Facts:
 
     def _pairs(self) -> str:
         losses = f"; dropped: {', '.join(self.losses())}" if self.losses() else ""
-        return f"{_pairs(self.pairs_read)} read, {self.pairs_kept:,} kept for training{losses}"
+        return f"{self._count(self.pairs_read)} read, {self.pairs_kept:,} kept for training{losses}"
 
     def _held_out(self) -> list[str]:
         cut = [
-            f"{_pairs(size)} for {name}"
+            f"{self._count(size)} for {name}"
             for name, size, given in (
                 ("validation", self.valid_pairs, self.valid_given),
                 ("test", self.test_pairs, self.test_given),
@@ -60,7 +62,7 @@ class Facts:
 
     def _overlaps(self) -> list[str]:
         return [
-            f"{name}: {_pairs(size)} given"
+            f"{name}: {self._count(size)} given"
             + (f"; {overlap:,} of its source sentences also stand in training" if overlap else "")
             for name, size, given, overlap in (
                 ("validation", self.valid_pairs, self.valid_given, self.valid_overlap),
@@ -69,13 +71,14 @@ class Facts:
             if given
         ]
 
+    def _count(self, number: int) -> str:
+        return f"{number:,} {self.noun}" if number == 1 else f"{number:,} {self.noun}s"
+
     def _vocabulary(self) -> str:
+        if self.classes:
+            return f"vocabulary: {self.source_vocab:,} pieces; {self.classes:,} classes"
         sizes = f"{self.source_vocab:,} pieces, shared"
         if not self.shared:
             sizes = f"{self.source_vocab:,} pieces for the source, {self.target_vocab:,} for the target"
         shrunk = min(self.source_vocab, self.target_vocab) < self.vocab_asked
         return f"vocabulary: {sizes}" + (f", shrunk from {self.vocab_asked:,}: the corpus allows no more" if shrunk else "")
-
-
-def _pairs(number: int) -> str:
-    return f"{number:,} pair" if number == 1 else f"{number:,} pairs"

@@ -5,29 +5,54 @@ The directory is built beside its place and renamed into it: one that is there i
 
 import hashlib
 import json
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Protocol
 
 from headway.atomic import new_directory
-from headway.config import Settings
-from headway.data.build import Corpora, Progress, build
+from headway.config import Settings, parse_corpus
+from headway.data.build import Corpora, Progress
 from headway.data.facts import Facts
+from headway.data.objectives import Encoded, Examples
 from headway.data.pairtext import read_pairs
-from headway.data.readers import Pair, open_corpus
+from headway.data.picture_store import is_pictures, open_picture_data
+from headway.data.readers import Corpus, Pair, open_corpus, open_labelled, open_texts
 from headway.data.sampling import resample
 from headway.data.store import Store
+from headway.data.stream import open_stream
 from headway.errors import HeadwayError, RequestError
 from headway.text.tokenizer import Tokenizers
 
+MANY = 100  # files, such as pictures, from which on one sum stands for all
+WHILE_TRAINING = {"hidden", "span", "whole_words", "shift"}  # settings of what is done to examples when they are used
 FORMAT = 1  # counted up when what is written changes, so that older directories are made anew
+
+
+class Data(Protocol):
+    """What a run reads, opened: the files, and how they become a directory."""
+
+    @property
+    def files(self) -> list[Path]: ...
+
+    def build(self, settings: Settings, directory: Path, on_progress: Progress) -> Facts: ...
+
+
+@dataclass(frozen=True)
+class Start:
+    """A model to begin with, as far as preparing goes: what was read of it, its vocabulary, the pictures that it takes."""
+
+    file: Path
+    tokenizers: Tokenizers
+    image_size: int | None = None
+    channels: int | None = None
 
 
 @dataclass(frozen=True)
 class Prepared:
     directory: Path
     train: Store
-    valid: list[Pair]
+    valid: list[Pair]  # as text; empty where the task is not one on pairs of texts
     test: list[Pair]
     tokenizers: Tokenizers
     facts: Facts
@@ -42,11 +67,13 @@ class Prepared:
         """Each corpus counted as often as its weight takes it."""
         return round(sum((end - start) * weight for start, end, weight in self.train.segments))
 
-    @property
-    def target_tokens(self) -> int:
-        """What an epoch predicts, eos included."""
-        lengths = self.train.target_lengths
-        return round(sum((lengths[start:end].sum() + end - start) * weight for start, end, weight in self.train.segments))
+    def held_out(self, part: Literal["valid", "test"]) -> Examples:
+        """A held-out part in ids."""
+        if (self.directory / part / "store.json").exists():
+            return Store(self.directory / part)
+        pairs = self.valid if part == "valid" else self.test
+        sources, targets = ([pair[side] for pair in pairs] for side in (0, 1))
+        return Encoded(self.tokenizers.source.encode(sources), self.tokenizers.target.encode(targets))
 
     def store_of_epoch(self, epoch: int) -> Store:
         """The training pairs; with subword sampling, cut anew for this epoch, in place of the epoch before."""
@@ -76,13 +103,13 @@ def _silent(stage: str, done: int, total: int | None) -> None:
     pass
 
 
-def prepare(settings: Settings, directory: Path, on_progress: Progress = _silent) -> Prepared:
+def prepare(settings: Settings, directory: Path, on_progress: Progress = _silent, start: Start | None = None) -> Prepared:
     """Read, check, filter, split and tokenise the corpora of `settings.data` into `directory`, or use what is there.
 
     `on_progress` is told the stage, how much of it is done, and how much there is, if that is known.
     """
-    corpora = _open(settings)
-    wanted = _record(settings, corpora, on_progress)
+    data = _open(settings, start)
+    wanted = _record(settings, data, start, on_progress)
     note = ""
     if directory.exists():
         note = "; ".join(_differences(directory, wanted))
@@ -92,38 +119,66 @@ def prepare(settings: Settings, directory: Path, on_progress: Progress = _silent
             except (HeadwayError, OSError, ValueError, TypeError, KeyError):
                 note = f"{directory} is damaged"
     with new_directory(directory) as new:
-        facts = build(settings, corpora, new, on_progress)
+        facts = data.build(settings, new, on_progress)
         record = {**wanted, "facts": asdict(facts)}
         (new / "prepared.json").write_text(json.dumps(record, indent=2, ensure_ascii=False), encoding="utf-8")
     return load_prepared(directory, settings, note and f"{note}: prepared anew", reused=False)
 
 
-def why_rebuild(settings: Settings, directory: Path) -> list[str]:
+def why_rebuild(settings: Settings, directory: Path, start: Start | None = None) -> list[str]:
     """All that differs between what stands in `directory` and what `settings` ask for; nothing if nothing stands there."""
-    return _differences(directory, _record(settings, _open(settings))) if directory.exists() else []
+    return _differences(directory, _record(settings, _open(settings, start), start)) if directory.exists() else []
 
 
-def _open(settings: Settings) -> Corpora:
-    if not settings.data.train:
+def reads_pictures(settings: Settings) -> bool:
+    train = settings.data.train
+    return settings.data.task == "classify" and bool(train) and is_pictures(parse_corpus(train[0])[0])
+
+
+def _open(settings: Settings, start: Start | None) -> Data:
+    data, given = settings.data, start.tokenizers if start else None
+    if not data.train:
         raise RequestError("No training corpus is given.", "Name one: --train data/train --from en --to de.")
-    languages = settings.data.source_language, settings.data.target_language
-    valid, test = (open_corpus(spec, *languages) if spec else None for spec in (settings.data.valid, settings.data.test))
-    for part in (valid, test):
-        if part and part.weight != 1:
-            raise RequestError(f"{part.name} has a weight, but it is held out, and used whole.", "Only --train takes a weight.")
-    return Corpora([open_corpus(spec, *languages) for spec in settings.data.train], valid, test)
+    for part in (data.valid, data.test):
+        if part and parse_corpus(part)[1] != 1:
+            raise RequestError(
+                f"{parse_corpus(part)[0]} has a weight, but it is held out, and used whole.", "Only --train takes a weight."
+            )
+    if data.prefix and (data.task != "translate" or len(data.prefix) != len(data.train)):
+        raise RequestError(
+            f"There are {len(data.prefix)} prefixes for {len(data.train)} corpora, and the task is {data.task}.",
+            "Give --prefix once for each --train, in the same order; only --task translate takes them.",
+        )
+    if data.task == "lm":
+        return open_stream(settings, given)
+    if reads_pictures(settings):
+        size, channels = (start.image_size, start.channels) if start else (None, None)
+        return open_picture_data(settings, given, size, channels)
+    valid, test = (_open_corpus(settings, spec, "") if spec else None for spec in (data.valid, data.test))
+    prefixes = data.prefix or [""] * len(data.train)
+    train = [_open_corpus(settings, spec, prefix) for spec, prefix in zip(data.train, prefixes, strict=True)]
+    return Corpora(train, valid, test, data.task, given)
 
 
-def _record(settings: Settings, corpora: Corpora, on_progress: Progress = _silent) -> dict[str, Any]:
+def _open_corpus(settings: Settings, spec: str, prefix: str) -> Corpus:
+    """A held-out corpus has its prefixes in it."""
+    data = settings.data
+    if data.task == "translate":
+        return open_corpus(spec, data.source_language, data.target_language, prefix)
+    return open_labelled(spec) if data.task == "classify" else open_texts(spec)
+
+
+def _record(settings: Settings, data: Data, start: Start | None, on_progress: Progress = _silent) -> dict[str, Any]:
     """All that the outcome depends on."""
-    fingerprints = _fingerprints(corpora.files, on_progress)
+    fingerprints = _fingerprints([*data.files, *([start.file] if start else [])], on_progress)
     return {"format": FORMAT, "settings": _settings_that_matter(settings), "fingerprints": fingerprints}
 
 
 def _settings_that_matter(settings: Settings) -> dict[str, Any]:
     tokenizer = settings.tokenizer.model_dump()
     sampling = tokenizer.pop("sampling") > 0  # how much is a matter of each epoch; whether decides if the text is kept
-    named = {"data": settings.data.model_dump(by_alias=True), "tokenizer": {**tokenizer, "sampling": sampling}}
+    data = settings.data.model_dump(by_alias=True, exclude=WHILE_TRAINING)
+    named = {"data": data, "tokenizer": {**tokenizer, "sampling": sampling}}
     return {f"{section}.{name}": value for section, values in named.items() for name, value in values.items()}
 
 
@@ -134,6 +189,9 @@ def _fingerprints(files: list[Path], on_progress: Progress) -> dict[str, str]:
         with path.open("rb") as file:
             fingerprints[str(path)] = hashlib.file_digest(file, "sha256").hexdigest()
     on_progress("Checking files", len(files), len(files))
+    if len(files) > MANY:
+        together = hashlib.sha256(json.dumps(fingerprints, sort_keys=True).encode()).hexdigest()
+        return {os.path.commonpath(files): together}
     return fingerprints
 
 
@@ -175,8 +233,8 @@ def load_prepared(directory: Path, settings: Settings, note: str = "", *, reused
     return Prepared(
         directory=directory,
         train=Store(directory / "train"),
-        valid=list(read_pairs(directory, "valid")),
-        test=list(read_pairs(directory, "test")),
+        valid=_read_part(directory, "valid"),
+        test=_read_part(directory, "test"),
         tokenizers=Tokenizers.load(directory / "tokenizer"),
         facts=Facts(**record["facts"]),
         fingerprints=record["fingerprints"],
@@ -185,3 +243,7 @@ def load_prepared(directory: Path, settings: Settings, note: str = "", *, reused
         note=note,
         reused=reused,
     )
+
+
+def _read_part(directory: Path, part: str) -> list[Pair]:
+    return list(read_pairs(directory, part)) if (directory / f"{part}.source").exists() else []

@@ -6,7 +6,7 @@ that splits there (`str.splitlines` does) puts all later sentences beside the wr
 
 import filecmp
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 
@@ -30,17 +30,46 @@ class Corpus:
         return self.read()
 
 
-def open_corpus(spec: str, source_language: str, target_language: str) -> Corpus:
+def open_texts(spec: str) -> Corpus:
+    """Open a file of one language, a text a line, or the texts of a table; each stands beside itself. `:WEIGHT` may follow."""
+    name, weight = parse_corpus(spec)
+    path = Path(name)
+    check_file(path)
+    read = (lambda: _read_labelled(path)) if path.suffix.lower() == ".tsv" else (lambda: ((x, x) for x in read_lines(path)))
+    return Corpus(name, weight, [path], lambda: ((text, text) for text, _ in read()))
+
+
+def open_labelled(spec: str) -> Corpus:
+    """Open a table of texts and their labels; `:WEIGHT` may follow."""
+    name, weight = parse_corpus(spec)
+    path = Path(name)
+    if path.suffix.lower() != ".tsv":
+        raise DataError(
+            f"{path} is no table of texts and labels.",
+            "Give a .tsv of two columns, a text and its label; for pictures a directory with a folder for each label.",
+        )
+    check_file(path)
+    return Corpus(name, weight, [path], lambda: _read_labelled(path))
+
+
+def open_corpus(spec: str, source_language: str, target_language: str, prefix: str = "") -> Corpus:
     """Open `STEM`, meaning STEM.en and STEM.de, or a single file of a known kind; `:WEIGHT` may follow.
 
-    What can be known without reading everything is checked here; the rest while reading.
+    What can be known without reading everything is checked here; the rest while reading. `prefix` is put before each source.
     """
+    corpus = _open_pairs(spec, source_language, target_language)
+    if not prefix:
+        return corpus
+    return replace(corpus, read=lambda: ((source and prefix + source, target) for source, target in corpus.read()))
+
+
+def _open_pairs(spec: str, source_language: str, target_language: str) -> Corpus:
     name, weight = parse_corpus(spec)
     if not source_language or not target_language:
         raise RequestError(f"Which languages does {name} hold?", "Name them: --from en --to de.")
     path = Path(name)
     if path.suffix.lower() in SINGLE_FILES:
-        _check_file(path)
+        check_file(path)
         reader = SINGLE_FILES[path.suffix.lower()]
         return Corpus(name, weight, [path], lambda: reader(path, source_language, target_language))
     source, target = Path(f"{name}.{source_language}"), Path(f"{name}.{target_language}")
@@ -50,8 +79,8 @@ def open_corpus(spec: str, source_language: str, target_language: str) -> Corpus
             f"Headway reads {', '.join(SINGLE_FILES)}, or a STEM that stands for the two files STEM.{source_language} and "
             f"STEM.{target_language}.",
         )
-    _check_file(source)
-    _check_file(target)
+    check_file(source)
+    check_file(target)
     _check_different(source, target)
     return Corpus(name, weight, [source, target], lambda: _read_two_files(source, target))
 
@@ -63,7 +92,7 @@ def count_lines(path: Path) -> int:
 
 def read_lines(path: Path) -> Iterator[str]:
     """The lines of a UTF-8 file, without their ends."""
-    _check_file(path, may_be_empty=True)
+    check_file(path, may_be_empty=True)
     with path.open("rb") as file:
         yield from decode_lines(file, str(path))
 
@@ -120,11 +149,28 @@ def _read_tsv(path: Path, source_language: str, target_language: str) -> Iterato
         yield (columns[left], columns[right]) if line else ("", "")
 
 
+def _read_labelled(path: Path) -> Iterator[Pair]:
+    """Texts and labels: the first column and the second, or a column that a first row calls `label` and the one beside it."""
+    text, label = 0, 1
+    for number, line in enumerate(read_lines(path), 1):
+        columns = line.split("\t")
+        if number == 1 and "label" in columns:
+            label = columns.index("label")
+            text = 1 if label == 0 else 0
+            continue
+        if line and max(text, label) >= len(columns):
+            raise DataError(
+                f"{path} has {_count(len(columns), 'column')} in line {number:,}, and needs {max(text, label) + 1}.",
+                "Put a tab between a text and its label, and none inside a text.",
+            )
+        yield (columns[text], columns[label].strip()) if line else ("", "")
+
+
 # A new kind of file is one function here: path, source language, target language -> pairs.
 SINGLE_FILES: dict[str, Callable[[Path, str, str], Iterator[Pair]]] = {".tsv": _read_tsv}
 
 
-def _check_file(path: Path, *, may_be_empty: bool = False) -> None:
+def check_file(path: Path, *, may_be_empty: bool = False) -> None:
     if path.is_dir():
         raise DataError(f"{path} is a directory, not a file.", "Name the file in it, or its stem without the language.")
     try:

@@ -130,7 +130,7 @@ class StoreWriter:
 
 class _SideWriter:
     def __init__(self, directory: Path, side: str, vocab: int) -> None:
-        self.kind = "<u2" if vocab <= 2**16 else "<u4"
+        self.kind = "<u1" if vocab <= 2**8 else "<u2" if vocab <= 2**16 else "<u4"
         self.count = 0
         self._end = 0
         self._ids = (directory / f"{side}.ids").open("wb")

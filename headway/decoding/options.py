@@ -1,7 +1,10 @@
 """How a translation is searched for: what both engines are told. Nothing here needs torch."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
+
+from headway.errors import RequestError
 
 Penalty = Literal["paper", "power"]
 
@@ -14,6 +17,29 @@ class Sampling:
     top_p: float = 1.0
     temperature: float = 1.0
     seed: int | None = None  # another each time
+
+
+def choose_sampling(
+    *,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    temperature: float | None = None,
+    seed: int | None = None,
+    samples: int | None = None,
+) -> Sampling | None:
+    """How to draw, if anything asks for it: a `temperature` above 1 is wilder, below 1 tamer; the same `seed` draws the same
+    again; of several `samples` each is drawn.
+    """
+    if top_k is None and top_p is None and temperature is None and seed is None and samples is None:
+        return None
+    p, heat = 1.0 if top_p is None else top_p, 1.0 if temperature is None else temperature
+    if (top_k or 0) < 0 or not 0 < p <= 1 or not 0 < heat < math.inf or (seed or 0) < 0:
+        raise RequestError(
+            f"Nothing can be drawn with top_k {top_k}, top_p {top_p}, temperature {temperature} and seed {seed}.",
+            "top_k is 0 (all) or more, top_p above 0 and at most 1, temperature above 0, seed 0 or more; without any of them "
+            "the likeliest is taken.",
+        )
+    return Sampling(top_k or 0, p, heat, seed)
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class Engines:
 
     def _is_convertible(self) -> bool:
         try:
-            check_convertible(self.bundles[0].manifest.architecture)
+            check_convertible(self.bundles[0])
         except RequestError:
             return False
         return True
@@ -65,14 +65,9 @@ class Engines:
     @cached_property
     def torch(self) -> "TorchEngine":
         from headway.engines.torch import TorchEngine
-        from headway.models.transformer import Transformer
-        from headway.models.weights import set_weights
+        from headway.models.encoder_decoder import EncoderDecoder
 
-        models = []
-        for bundle in self.bundles:
-            model = Transformer(bundle.manifest.architecture, pad=bundle.tokenizers.source.pad)
-            set_weights(model, bundle.weights())
-            models.append(model)
+        models = [model for bundle in self.bundles if isinstance(model := bundle.build_model(), EncoderDecoder)]
         return TorchEngine(models, self.bundles[0].tokenizers.target, workers=self._threads)
 
     @cached_property
@@ -81,7 +76,7 @@ class Engines:
         from headway.engines.ctranslate2 import CTranslate2Engine
 
         bundle = self.bundles[0]
-        check_convertible(bundle.manifest.architecture)
+        check_convertible(bundle)
         form = find_form(bundle) or make_form(bundle)
         return CTranslate2Engine(form, bundle.tokenizers, compute_type=self.compute_type, replicas=self._threads)
 

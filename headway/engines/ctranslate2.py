@@ -16,7 +16,7 @@ from headway.decoding.ranking import Hypothesis
 from headway.engines.batching import batches_by_length, size_batches
 from headway.engines.engine import Job, Pieces
 from headway.errors import RequestError
-from headway.export.ctranslate2 import POSITIONS
+from headway.export.ctranslate2 import POSITIONS, name_pieces
 from headway.text.tokenizer import Tokenizers
 
 _NO_PENALTY = 1e-6  # with none at all it would stop at the first hypothesis that ends
@@ -33,8 +33,7 @@ class CTranslate2Engine:
             str(form), compute_type=compute_type, inter_threads=self.replicas, intra_threads=1, max_queued_batches=-1
         )
         source, target = tokenizers.source, tokenizers.target
-        self._source = source.pieces(range(source.size))
-        self._target = target.pieces(range(target.size))
+        self._source, self._target = name_pieces(source, source.size), name_pieces(target, target.size)
         self._ids = {piece: number for number, piece in enumerate(self._target)}
         self._eos = self._target[target.eos]
 

@@ -21,10 +21,11 @@ from headway.decoding.scoring import token_scores
 from headway.decoding.search import Pick, Settled, beam_search, beam_steps, greedy_search, greedy_steps, take_likeliest
 from headway.engines.batching import batches_by_length, size_batches
 from headway.engines.engine import AttentionWeights, Job, Pieces
-from headway.models.transformer import Transformer
+from headway.models.encoder_decoder import EncoderDecoder
 from headway.nn.attention import record_attention
 from headway.nn.cache import DecoderCache
 from headway.nn.layers import DecoderLayer
+from headway.nn.positions import LearnedPositions, NoPositions
 from headway.text.tokenizer import Tokenizer
 
 
@@ -43,22 +44,25 @@ class TorchEngine:
 
     batch_tokens = 2048
 
-    def __init__(self, models: Transformer | Sequence[Transformer], target: Tokenizer, workers: int | None = None) -> None:
+    def __init__(
+        self, models: EncoderDecoder | Sequence[EncoderDecoder], target: Tokenizer, workers: int | None = None
+    ) -> None:
         """`workers` threads translate a batch each: small kernels lose more to a second thread inside them than they gain.
 
         Without a number, one translates with the threads that torch has.
         """
-        self.models = [models] if isinstance(models, Transformer) else list(models)
+        self.models = [models] if isinstance(models, EncoderDecoder) else list(models)
         for model in self.models:
             model.eval()
         self.workers = workers
         self._recording = threading.Lock()  # one at a time can look inside
         self._busy = threading.Lock()  # who asks while another is served waits, for there are no cores left
-        self.bos, self.eos = target.bos, target.eos
-        self.never = [target.pad, target.bos, target.unk]
+        self.bos, self.eos, self.pad = target.bos, target.eos, target.pad
+        nameless = range(target.size, len(self.model.output.weight))  # an embedding may have more rows than there are pieces
+        self.never = [target.pad, target.bos, target.unk, *nameless]
 
     @property
-    def model(self) -> Transformer:
+    def model(self) -> EncoderDecoder:
         return self.models[0]
 
     def translate(self, job: Job, batch_tokens: int) -> Iterator[tuple[list[int], list[list[Hypothesis]]]]:
@@ -141,7 +145,9 @@ class TorchEngine:
         scores: list[list[float]] = [[] for _ in sources]
         for places in batches_by_length(_longer(sources, targets), batch_tokens):
             padded, some = self._pad([sources[place] for place in places]), [targets[place] for place in places]
-            several = [token_scores(model(padded, self._read(some)), self._pad(some), self.never) for model in self.models]
+            several = [
+                token_scores(model(padded, self._read(some)), self._pad(some, self.pad), self.never) for model in self.models
+            ]
             mean = torch.stack(several).logsumexp(dim=0) - math.log(len(several))
             for place, row in zip(places, mean.tolist(), strict=True):
                 scores[place] = row[: len(targets[place]) + 1]
@@ -157,6 +163,7 @@ class TorchEngine:
         weights: list[np.ndarray] = [np.empty((0, 0))] * len(sources)
         layer = cast(DecoderLayer, self.model.decoder.layers[self.model.architecture.alignment_layer])
         for places in batches_by_length(_longer(sources, targets), batch_tokens):
+            assert layer.cross_attention
             with self._recording, record_attention(layer.cross_attention) as recorded:
                 self.model(self._pad([sources[place] for place in places]), self._read([targets[place] for place in places]))
             (heads,) = recorded.values()  # [B, H, T, S]
@@ -219,22 +226,22 @@ class TorchEngine:
     @torch.inference_mode()
     def positions(self, length: int) -> np.ndarray | None:
         """What is added to the embeddings of the first positions [length, d_model]; a learned table may end before that."""
-        architecture = self.model.architecture
-        if architecture.positions == "none":
+        positions = self.model.positions
+        if isinstance(positions, NoPositions):
             return None
-        if architecture.positions == "learned":
-            length = min(length, architecture.max_positions)
-        return self.model.positions(0, length).float().cpu().numpy()
+        if isinstance(positions, LearnedPositions):
+            length = min(length, len(positions.weight))
+        return positions(0, length).float().cpu().numpy()
 
     def _read(self, targets: Sequence[Pieces]) -> Tensor:
         """What the decoder reads of the targets: the begin mark, then all but their ends [B, T]."""
-        ended = self._pad(targets)
+        ended = self._pad(targets, self.pad)
         return torch.cat([torch.full_like(ended[:, :1], self.bos), ended[:, :-1]], dim=1)
 
-    def _pad(self, sequences: Sequence[Pieces]) -> Tensor:
-        """The sequences with their ends [B, S]."""
+    def _pad(self, sequences: Sequence[Pieces], pad: int | None = None) -> Tensor:
+        """The sequences with their ends [B, S]: sources, or with another pad, where the vocabularies differ, targets."""
         length = max(map(len, sequences)) + 1
-        padded = torch.full((len(sequences), length), self.model.pad)
+        padded = torch.full((len(sequences), length), self.model.pad if pad is None else pad)
         for row, sequence in zip(padded, sequences, strict=True):
             row[: len(sequence) + 1] = torch.tensor([*sequence, self.eos])
         return padded.to(self.model.device)

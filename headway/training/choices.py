@@ -6,7 +6,10 @@ Each choice follows from few facts: pairs, target tokens of an epoch, updates of
 import math
 from dataclasses import dataclass
 
-from headway.config import ModelSettings, Settings, TrainingSettings
+from headway.config import DataSettings, Family, ModelSettings, Settings, Task, TrainingSettings
+from headway.data.objectives import Sizes
+from headway.data.store import Store
+from headway.errors import RequestError
 from headway.models.presets import PRESETS
 
 VALIDATIONS = 25  # of a run, unless they would take too much of its time
@@ -26,24 +29,47 @@ class Budget:
     checkpoint_every: int
 
 
+def choose_family(task: Task, *, pictures: bool) -> Family:
+    """The relative that was made for a task."""
+    families: dict[Task, Family] = {"span": "t5", "lm": "gpt", "mlm": "bert", "classify": "vit" if pictures else "bert"}
+    return families.get(task, "transformer")
+
+
 def choose_model(settings: ModelSettings, pairs: int) -> ModelSettings:
     """A size that the corpus can fill, with the dropout and the norm that go with it."""
     preset = settings.preset or ("tiny" if pairs < 100_000 else "small" if pairs < 1_000_000 else "base")
-    dropout = PRESETS[preset].dropout if settings.dropout is None else settings.dropout
+    of_preset = PRESETS[preset].dropout if settings.family in (None, "transformer", "t5") else 0.1
+    dropout = of_preset if settings.dropout is None else settings.dropout
     return settings.model_copy(update={"preset": preset, "dropout": dropout, "norm": settings.norm or PRESETS[preset].norm})
+
+
+def choose_data(settings: DataSettings) -> DataSettings:
+    hidden = settings.hidden or (0.35 if settings.task == "denoise" else 0.15)
+    return settings.model_copy(update={"hidden": hidden})
+
+
+def choose_task(settings: TrainingSettings, task: Task) -> TrainingSettings:
+    """What is judged, and how hard."""
+    metric = settings.metric or ({"translate": "chrf", "classify": "accuracy"}.get(task, "loss"))
+    smoothing = settings.label_smoothing if settings.label_smoothing is not None else 0.1 if task == "translate" else 0.0
+    if (metric in ("bleu", "chrf") and task != "translate") or (metric == "accuracy" and task not in ("classify", "mlm")):
+        raise RequestError(f"There is no {metric} in a run of the task {task}.", "Leave out --metric.")
+    return settings.model_copy(update={"metric": metric, "label_smoothing": smoothing})
 
 
 def choose_training(settings: TrainingSettings, *, d_model: int, target_tokens: int) -> TrainingSettings:
     """Batch and rate. Wider models take larger batches, up to the paper's 25,000 tokens, and smaller steps: at d_model 512
-    close to the paper's peak, 7e-4. A small corpus needs updates more than it needs large ones.
+    close to the paper's peak, 7e-4. A small corpus needs updates more than it needs large ones. A model that has learned
+    something is not to forget it: it moves less.
     """
+    rate = 0.384 if settings.init is None else 0.096
     by_width = min(25_000, max(1024, d_model**2 // 8))
     batch_tokens = settings.batch_tokens or min(by_width, max(256, target_tokens // 20))
     return settings.model_copy(
         update={
             "batch_tokens": batch_tokens,
             "accumulate": settings.accumulate or math.ceil(batch_tokens / PASS_TOKENS),
-            "learning_rate": settings.learning_rate or (None if settings.schedule == "paper" else 0.384 / d_model),
+            "learning_rate": settings.learning_rate or (None if settings.schedule == "paper" else rate / d_model),
         }
     )
 
@@ -91,8 +117,14 @@ def total_updates(settings: TrainingSettings, *, target_tokens: int, updates_per
 
 
 def resolve(settings: Settings, *, pairs: int, target_tokens: int) -> Settings:
-    """The settings of a run with every choice made that the corpus decides."""
-    model = choose_model(settings.model, pairs)
+    """The settings of a run with every choice made that the corpus decides; a model to begin with has its own shape."""
+    model = settings.model if settings.training.init else choose_model(settings.model, pairs)
     d_model = model.d_model or PRESETS[model.preset or "tiny"].d_model
-    training = choose_training(settings.training, d_model=d_model, target_tokens=target_tokens)
-    return settings.model_copy(update={"model": model, "training": training})
+    training = choose_task(settings.training, settings.data.task)
+    training = choose_training(training, d_model=d_model, target_tokens=target_tokens)
+    return settings.model_copy(update={"model": model, "data": choose_data(settings.data), "training": training})
+
+
+def count_tokens(store: Store, sizes: Sizes) -> int:
+    """What fills the updates of an epoch, each corpus counted as often as its weight takes it."""
+    return round(sum(sizes.written[start:end].sum() * weight for start, end, weight in store.segments))

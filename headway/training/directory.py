@@ -105,4 +105,4 @@ def best_so_far(out: Path, metric: str) -> float | None:
     if not (out / "best").exists():
         return None
     found = read_manifest(out / "best").provenance.metrics
-    return Validation(found["valid_loss"], found["valid_bleu"], found["valid_chrf"]).value(metric)
+    return Validation.from_metrics(found).value(metric)

@@ -6,7 +6,8 @@ Tokens are counted with their end marks, and each corpus as often as its weight 
 import math
 from dataclasses import astuple, dataclass
 
-from headway.config import Architecture, Settings, TrainingSettings
+from headway.architectures import Architecture
+from headway.config import Settings, TrainingSettings
 from headway.data.batching import epoch_batches
 from headway.data.store import Store
 from headway.models.flops import Lengths, training_flops
@@ -184,8 +185,8 @@ def read_epoch(store: Store, a: Architecture, training: TrainingSettings) -> Epo
     sources, targets = store.source_lengths, store.target_lengths
     lengths = _sum([(Lengths.of(sources[i:j] + 1, targets[i:j] + 1), weight) for i, j, weight in store.segments])
     updates = epoch_batches(
-        sources,
-        targets,
+        sources + 1,
+        targets + 1,
         store.segments,
         batch_tokens=training.batch_tokens,
         accumulate=training.accumulate,
@@ -199,7 +200,7 @@ def imagine_epoch(pairs: int, source_length: float, target_length: float, a: Arc
     """An epoch of a corpus that is not there: pairs all alike, of so many pieces and an end mark."""
     assert training.batch_tokens
     s, t = source_length + 1, target_length + 1
-    lengths = Lengths(pairs * s, pairs * t, pairs * s * s, pairs * t * t, pairs * s * t)
+    lengths = Lengths(pairs * s, pairs * t, pairs * s * s, pairs * t * t, pairs * s * t, pairs * t)
     updates = math.ceil(lengths.target / training.batch_tokens)
     return Epoch(lengths, updates, training_flops(a, lengths))
 

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from headway.data.batching import Batch
-from headway.models.transformer import Transformer
+from headway.models.model import Model
 from headway.models.weights import get_weights, set_weights
-from headway.training.loss import Objective
+from headway.training.loss import Loss
 from headway.training.optimizer import build_adam
 
 MOMENTS = ("exp_avg", "exp_avg_sq")  # Adam's two running means of each parameter
@@ -23,14 +23,14 @@ class Learner(ABC):
 
     can_give_up = True
 
-    def __init__(self, objective: Objective) -> None:
-        self.model: Transformer = objective.model
-        self._objective = objective
+    def __init__(self, loss: Loss) -> None:
+        self.model: Model = loss.model
+        self._loss = loss
         self._optimizer = build_adam(self.model.parameters())
 
     def loss(self, batch: Batch) -> Tensor:
         """The sum over the batch's target tokens."""
-        return self._objective(batch)
+        return self._loss(batch)
 
     @abstractmethod
     def begin(self) -> None:
@@ -49,7 +49,7 @@ class Learner(ABC):
             group["lr"] = rate
         self._optimizer.step()
 
-    def whole_model(self, weights: Mapping[str, Tensor]) -> Transformer:
+    def whole_model(self, weights: Mapping[str, Tensor]) -> Model:
         """A model that can be used without the other processes; `weights` are those that `weights()` gave."""
         return self.model
 

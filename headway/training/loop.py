@@ -17,14 +17,22 @@ from torch import Tensor
 from headway.atomic import write_file
 from headway.config import Settings
 from headway.data.batching import Indices, epoch_batches
+from headway.data.objectives import Objective
 from headway.data.prepare import Prepared
 from headway.data.store import Store
 from headway.errors import Interrupted, TrainingError
 from headway.models.flops import Lengths, training_flops
-from headway.models.transformer import build
-from headway.models.weights import get_weights
 from headway.progress import Display
-from headway.training.choices import ASKED, VALIDATIONS, Budget, choose_budget, default_warmup, total_updates, with_budget
+from headway.training.choices import (
+    ASKED,
+    VALIDATIONS,
+    Budget,
+    choose_budget,
+    count_tokens,
+    default_warmup,
+    total_updates,
+    with_budget,
+)
 from headway.training.group import Group
 from headway.training.interruption import Interruption
 from headway.training.learner import Learner
@@ -52,6 +60,8 @@ class Trainer:
         *,
         settings: Settings,  # resolved
         prepared: Prepared,
+        objective: Objective,
+        first_weights: Callable[[], Weights],
         learner: Learner,
         group: Group,
         validator: Validator,
@@ -61,10 +71,11 @@ class Trainer:
     ) -> None:
         self.settings, self.prepared, self.learner, self.group = settings, prepared, learner, group
         self.validator, self.directory, self.display, self.keep = validator, directory, display, keep
+        self.objective, self.first_weights = objective, first_weights
         self.state = State(asked=self._asked())
         self._log = MetricsLog(directory / "metrics.jsonl")
-        self._store = prepared.train
-        self._last_bleu = ""
+        self._store, self._sizes = prepared.train, objective.sizes(prepared.train)
+        self._last_figure = ""
         self._meter = _Meter()
         self._peak = math.inf  # FLOP/s of all processes' best matrix products
         self._known: int | None = None  # updates of the budgets that need no measuring
@@ -103,9 +114,9 @@ class Trainer:
         (self._peak,) = self.group.sum(measure_peak(self.group.device))
         begun, self._begun, self._seconds_before = False, time.monotonic(), 0.0
         for passes in itertools.cycle(self._updates_of_epoch()):
-            gradient = self._compute_gradient(passes, stopping=False)
+            self._compute_gradient(passes, stopping=False)
             self.learner.step(0.0)
-            self._meter.count(gradient.tokens, self._flops(passes))
+            self._meter.count(self._count(passes), self._flops(passes))
             now = time.monotonic() - self._begun
             self.display.update("Measuring", min(int(now), int(seconds)), int(seconds))
             if not begun and now > 0.2 * seconds:  # the first updates are slower
@@ -120,7 +131,8 @@ class Trainer:
         self._meter = _Meter()
         updates = self._updates_of_epoch()
         training = self.settings.training
-        self._known = total_updates(training, target_tokens=self.prepared.target_tokens, updates_per_epoch=len(updates))
+        tokens = count_tokens(self.prepared.train, self._sizes)
+        self._known = total_updates(training, target_tokens=tokens, updates_per_epoch=len(updates))
         if self.state.budget is None and training.max_minutes is None:
             assert self._known is not None
             self._set_budget(choose_budget(training, self._known))
@@ -141,9 +153,10 @@ class Trainer:
         training = self.settings.training
         assert training.batch_tokens and training.accumulate
         store = self._store = self._store_of_epoch()
+        self._sizes = self.objective.sizes(store)
         return epoch_batches(
-            store.source_lengths,
-            store.target_lengths,
+            self._sizes.read,
+            self._sizes.written,
             store.segments,
             batch_tokens=training.batch_tokens,
             accumulate=training.accumulate,
@@ -171,20 +184,25 @@ class Trainer:
         """One step of Adam on the mean loss over all target tokens of all passes. Returns whether to stop after it."""
         state = self.state
         gradient = self._compute_gradient(passes, stopping)
-        loss = gradient.loss / gradient.tokens
+        loss = gradient.loss / gradient.judged
         if not math.isfinite(loss):
             raise _Diverged(f"the loss is {loss}", state.step)
         if not math.isfinite(gradient.norm):
             raise _Diverged("the gradient is not finite", state.step)
         self.learner.step(self._rate(state.step + 1))
-        state.step, state.place, state.tokens = state.step + 1, state.place + 1, state.tokens + gradient.tokens
+        tokens = self._count(passes)
+        state.step, state.place, state.tokens = state.step + 1, state.place + 1, state.tokens + tokens
         state.seconds = self._seconds()
-        state.loss, state.loss_tokens = state.loss + gradient.loss, state.loss_tokens + gradient.tokens
-        state.watched, state.watched_tokens = state.watched + gradient.loss, state.watched_tokens + gradient.tokens
+        state.loss, state.judged = state.loss + gradient.loss, state.judged + gradient.judged
+        state.watched, state.watched_judged = state.watched + gradient.loss, state.watched_judged + gradient.judged
         if state.step % REPORT_EVERY == 0:
             self._watch()
-        self._meter.count(gradient.tokens, self._flops(passes))
+        self._meter.count(tokens, self._flops(passes))
         return gradient.stopping
+
+    def _count(self, passes: list[Indices]) -> int:
+        """The tokens that fill an update."""
+        return sum(int(self._sizes.written[pairs].sum()) for pairs in passes)
 
     def _compute_gradient(self, passes: list[Indices], stopping: bool) -> Gradient:
         """If memory runs out anywhere, the same update is computed anew in twice as many passes, and so are all that follow."""
@@ -195,7 +213,8 @@ class Trainer:
                 self.group,
                 self.settings.training,
                 self._store,
-                self.prepared.tokenizers.target,
+                self.objective,
+                self._sizes,
                 passes,
                 step=state.step,
                 splits=state.splits,
@@ -215,8 +234,8 @@ class Trainer:
             )
 
     def _flops(self, passes: list[Indices]) -> float:
-        store = self._store
-        lengths = (Lengths.of(store.source_lengths[pairs] + 1, store.target_lengths[pairs] + 1) for pairs in passes)
+        sizes = self._sizes
+        lengths = (Lengths.of(sizes.read[pairs], sizes.written[pairs], sizes.judged[pairs]) for pairs in passes)
         return sum(training_flops(self.learner.model.architecture, one) for one in lengths)
 
     def _after_update(self) -> None:
@@ -237,21 +256,21 @@ class Trainer:
     def _watch(self) -> None:
         """Over as many updates each time: the pairs of a single one are all of one length, and may be easy or hard."""
         state = self.state
-        loss = state.watched / state.watched_tokens
-        state.watched, state.watched_tokens = 0.0, 0
+        loss = state.watched / state.watched_judged
+        state.watched, state.watched_judged = 0.0, 0
         if state.lowest is not None and loss > state.lowest + EXPLODED:
             raise _Diverged(f"the loss rose to {loss:.2f}, from {state.lowest:.2f}", state.step - REPORT_EVERY)
         state.lowest = loss if state.lowest is None else min(loss, state.lowest)
 
     def _report(self) -> dict[str, Any]:
         state = self.state
-        loss = state.loss / state.loss_tokens
-        state.loss, state.loss_tokens = 0.0, 0
+        loss = state.loss / state.judged
+        state.loss, state.judged = 0.0, 0
         speed, flops = self._meter.read()
         self._meter = _Meter()
         mfu = flops / self._peak
         total = state.budget.total if state.budget else None
-        told = f"loss {loss:.2f}{self._last_bleu}  {speed:,.0f} tokens/s  {mfu:.0%} of peak"
+        told = f"loss {loss:.2f}{self._last_figure}  {speed:,.0f} tokens/s  {mfu:.0%} of peak"
         self.display.update("Training", state.step, total, told)
         return {
             "step": state.step,
@@ -270,7 +289,7 @@ class Trainer:
         found = self.validator.validate(self.learner.whole_model(weights))
         if not math.isfinite(found.loss):
             raise _Diverged(f"the validation loss is {found.loss}", state.step - 1)
-        value = found.value(self.settings.training.metric)
+        value = found.value(self.settings.training.metric or "loss")
         better = state.best is None or value > state.best
         if better:
             state.best, state.stale = value, 0
@@ -278,14 +297,11 @@ class Trainer:
                 self.keep("best", state, found, weights)
         else:
             state.stale += 1
-        self._last_bleu = f"  BLEU {found.bleu:.1f}"
-        self.display.say(
-            f"update {state.step:>6,}  validation: loss {found.loss:.3f}, perplexity {found.perplexity:.2f}, "
-            f"BLEU {found.bleu:.1f}, chrF {found.chrf:.1f}{', best so far' if better else ''}"
-        )
+        self._last_figure = "".join(f"  {told}" for told in found.tell_figures()[:1])
+        self.display.say(f"update {state.step:>6,}  validation: {found}{', best so far' if better else ''}")
         state.seconds = self._seconds()
         self._meter = _Meter()
-        return {"valid_loss": round(found.loss, 4), "valid_bleu": round(found.bleu, 2), "valid_chrf": round(found.chrf, 2)}
+        return found.record()
 
     def _save(self) -> None:
         training = self.settings.training
@@ -362,9 +378,7 @@ class Trainer:
         if newest:
             self._restore(Path(newest))
         else:
-            architecture, pad = self.learner.model.architecture, self.learner.model.pad
-            fresh = build(architecture, pad=pad, seed=self.settings.training.seed)
-            self.learner.restore(get_weights(fresh), {}, 0)
+            self.learner.restore(self.first_weights(), {}, 0)
             self.state = State(asked=self._asked(), budget=before.budget)
         if before.budget is None:  # minutes are being measured: begin anew with that
             self._seconds_before, self._begun, self._first_step = self._seconds(), time.monotonic(), self.state.step

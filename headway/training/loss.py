@@ -9,16 +9,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from headway.data.batching import Batch
-from headway.models.transformer import Transformer
+from headway.data.batching import IGNORED, Batch
+from headway.models.model import Model
 
 ROWS = {"cpu": 128, "cuda": 4096}  # tokens whose logits are held at once: on a processor they stay in a core's cache
 
 
-class Objective(nn.Module):
+class Loss(nn.Module):
     """What training makes small, computed in `dtype` where precision does not suffer."""
 
-    def __init__(self, model: Transformer, *, smoothing: float, dtype: torch.dtype = torch.float32) -> None:
+    def __init__(self, model: Model, *, smoothing: float, dtype: torch.dtype = torch.float32) -> None:
         super().__init__()
         self.model, self.smoothing, self.dtype = model, smoothing, dtype
 
@@ -34,14 +34,22 @@ def label_smoothed_cross_entropy(logits: Tensor, target: Tensor, smoothing: floa
     return -(1 - smoothing) * of_target - smoothing * log_p.mean(dim=-1).sum()
 
 
-def batch_loss(model: Transformer, batch: Batch, smoothing: float) -> Tensor:
-    """The sum over a batch's target tokens; padding is left out before the vocabulary is looked at."""
-    source, target_in, target = (
-        torch.from_numpy(side).to(model.device) for side in (batch.source, batch.target_in, batch.target_out)
-    )
-    real = target != model.pad
-    x, _ = model.decode(target_in, model.start(source))
-    return fused_loss(x[real], model.output.weight, target[real], smoothing)
+def batch_loss(model: Model, batch: Batch, smoothing: float) -> Tensor:
+    """The sum over a batch's target tokens; what is not judged is left out before the vocabulary is looked at."""
+    hidden, target = judged_states(model, batch)
+    weight: Tensor = model.output.weight
+    if model.output.bias is not None:  # one more column, which all states meet with a one
+        weight = torch.cat([weight, model.output.bias[:, None]], dim=1)
+        hidden = torch.cat([hidden, hidden.new_ones(len(hidden), 1)], dim=1)
+    return fused_loss(hidden, weight, target, smoothing)
+
+
+def judged_states(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
+    """The states [N, d_model] of the predictions that count, as the output matrix sees them, and their targets [N]."""
+    inputs, target = [torch.from_numpy(one).to(model.device) for one in batch.inputs], torch.from_numpy(batch.target)
+    target = target.to(model.device)
+    real = target != IGNORED
+    return model.head(model.states(*inputs)[real]), target[real]
 
 
 def fused_loss(hidden: Tensor, weight: Tensor, target: Tensor, smoothing: float) -> Tensor:

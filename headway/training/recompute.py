@@ -7,9 +7,9 @@ from functools import partial
 
 from torch.utils.checkpoint import checkpoint
 
-from headway.models.transformer import Transformer
+from headway.models.model import Model
 
 
-def recompute_layers(model: Transformer) -> None:
-    for layer in [*model.encoder.layers, *model.decoder.layers]:
-        layer.forward = partial(checkpoint, layer.forward, use_reentrant=False)
+def recompute_layers(model: Model) -> None:
+    for layer in model.layers:
+        layer.forward = partial(checkpoint, layer.forward, use_reentrant=False)  # type: ignore[method-assign]

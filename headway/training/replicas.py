@@ -14,14 +14,14 @@ from torch import Tensor, nn
 
 from headway.training.group import Group
 from headway.training.learner import Learner
-from headway.training.loss import Objective
+from headway.training.loss import Loss
 
 BUCKET = 2**19  # numbers; 2 MiB
 
 
 class Replicas(Learner):
-    def __init__(self, objective: Objective, group: Group) -> None:
-        super().__init__(objective)
+    def __init__(self, loss: Loss, group: Group) -> None:
+        super().__init__(loss)
         self._group = group
         parameters = list(self.model.parameters())[::-1]  # backward reaches the last layers first
         self._gradient = torch.zeros(sum(parameter.numel() for parameter in parameters), device=group.device)

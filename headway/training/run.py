@@ -4,21 +4,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from headway.architectures import AnyArchitecture, VitArchitecture
 from headway.atomic import write_file
-from headway.bundle import Lines, Manifest, Measured, Provenance, Scope, read_bundle, write_bundle
-from headway.config import Architecture, ModelSettings, Settings, build_settings, merge, read_yaml
-from headway.data.prepare import Prepared, prepare, why_rebuild
+from headway.bundle import Bundle, Lines, Manifest, Measured, Pictures, Provenance, Scope, read_bundle, write_bundle
+from headway.config import ModelSettings, Settings, build_settings, merge, read_yaml
+from headway.data.picture_store import picture_shape
+from headway.data.prepare import Prepared, prepare, reads_pictures, why_rebuild
 from headway.engines.converted import find_form
 from headway.errors import HeadwayError, RequestError
-from headway.evaluation.metrics import Scores, score
+from headway.evaluation.metrics import score
 from headway.export.ctranslate2 import check_convertible
-from headway.models.presets import build_architecture
-from headway.models.transformer import build
+from headway.models.build import build
+from headway.models.presets import Needs, build_architecture, build_family
 from headway.models.weights import average_weights, set_weights
 from headway.progress import Display
 from headway.reports.curves import draw_learning_curve
 from headway.text.sentences import share_of_sentences
-from headway.training.choices import ASKED, resolve, with_budget
+from headway.training.choices import (
+    ASKED,
+    choose_data,
+    choose_family,
+    choose_model,
+    count_tokens,
+    resolve,
+    with_budget,
+)
 from headway.training.directory import (
     changed_files,
     check_directory,
@@ -31,8 +41,9 @@ from headway.training.fast_form import make_fast_form
 from headway.training.group import Group, join_torchrun
 from headway.training.loop import Keep, Trainer, Weights
 from headway.training.machine import choose_division
+from headway.training.start import FITTING, describe_start, read_start, shape_of
 from headway.training.state import State, list_checkpoints, load_weights, newest_whole
-from headway.training.team import Orders, build_validator, describe, follow, lead
+from headway.training.team import Orders, build_run_objective, build_validator, describe, follow, lead
 from headway.training.validation import Validation
 from headway.translator import load
 
@@ -53,8 +64,8 @@ class TrainingResult:
     directory: Path
     model: Path  # the best bundle
     steps: int
-    test: Scores
-    tested: list[Tested]
+    test: dict[str, float]  # figures of the test part by name: bleu, chrf and ter of a translator, else loss and accuracy
+    tested: list[Tested]  # by a translator
 
 
 def train(
@@ -62,8 +73,9 @@ def train(
 ) -> TrainingResult:
     """Train a translator: `headway.train("runs/en-de", data={"train": ["data/train"], "from": "en", "to": "de"})`.
 
-    The sections are those of the settings file (model, tokenizer, data, training, decoding), each a dictionary; they win over
-    the file. Calling it again with the same settings goes on where the run stood.
+    `data={"task": "lm", ...}` and others train its relatives. The sections are those of the settings file (model, tokenizer,
+    data, training, decoding), each a dictionary; they win over the file. Calling it again with the same settings goes on
+    where the run stood.
     """
     content = read_yaml(Path(config)) if config else {}
     overrides = {(section, name): value for section, values in sections.items() for name, value in values.items()}
@@ -107,65 +119,101 @@ def run_training(settings: Settings, out: Path, display: Display, scope: Scope |
 def prepare_run(settings: Settings, out: Path, display: Display, torchrun: Group | None = None) -> tuple[Orders, Prepared]:
     """Look at what stands in `out`, prepare the data, and make every choice; another run than the one asked for is refused."""
     checkpoint = newest_whole(out / "checkpoints", display.say)
+    start = read_start(settings)
+    described = describe_start(start) if start else None
     if checkpoint:
         refuse_other_settings(settings, out)
-        refuse_other_data(out, why_rebuild(settings, out / "data"))
+        refuse_other_data(out, why_rebuild(settings, out / "data", described))
         settings = with_stored_precision(settings, out)
-    prepared = prepare(settings, out / "data", display.update)
+    prepared = prepare(settings, out / "data", display.update, described)
     display.close()
     for line in [*([prepared.note] if prepared.note else []), *prepared.summary()]:
         display.say(line)
-    settings, architecture = _resolve(settings, prepared, torchrun)
+    settings, architecture = _resolve(settings, prepared, start, torchrun)
     if checkpoint:
         refuse_other_settings(settings, out)  # now with what the corpus chose
         refuse_other_data(out, changed_files(prepared.fingerprints, out))
     return Orders(settings, architecture, out, checkpoint), prepared
 
 
-def _resolve(settings: Settings, prepared: Prepared, torchrun: Group | None) -> tuple[Settings, Architecture]:
-    """The settings with every choice made that the corpus and the machine decide, and the model's shape."""
-    chosen = resolve(settings, pairs=prepared.pairs_per_epoch, target_tokens=prepared.target_tokens)
-    source, target = prepared.tokenizers.source, prepared.tokenizers.target
-    architecture = build_architecture(
-        chosen.model, source_vocab=source.size, target_vocab=target.size, shared=prepared.tokenizers.shared
-    )
+def _resolve(
+    settings: Settings, prepared: Prepared, start: Bundle | None, torchrun: Group | None
+) -> tuple[Settings, AnyArchitecture]:
+    """The settings with every choice made that the corpus, the model to begin with, and the machine decide; and the shape."""
+    pictures = reads_pictures(settings)
+    family = start.manifest.architecture.kind if start else settings.model.family
+    family = family or choose_family(settings.data.task, pictures=pictures)
+    settings = settings.model_copy(update={"model": settings.model.model_copy(update={"family": family})})
+    if start:
+        architecture = shape_of(start, settings, classes=prepared.tokenizers.target.size)
+    else:
+        model = choose_model(settings.model, prepared.pairs_per_epoch)
+        architecture = build_family(family, model, _needs(settings, prepared, pictures=pictures))
+        settings = settings.model_copy(update={"model": model})
     shape = {name: value for name, value in vars(architecture).items() if name in ModelSettings.model_fields}
-    model = chosen.model.model_copy(update=shape)
-    tokenizer = chosen.tokenizer.model_copy(update={"vocab_size": prepared.facts.vocab_asked})
+    model = settings.model.model_copy(update={name: v for name, v in shape.items() if not isinstance(v, bool)})
+    chosen = settings.model_copy(update={"model": model, "data": choose_data(settings.data)})
+    sizes = build_run_objective(chosen, architecture, prepared, moved=False).sizes(prepared.train)
+    chosen = resolve(chosen, pairs=prepared.pairs_per_epoch, target_tokens=count_tokens(prepared.train, sizes))
+    tokenizer = chosen.tokenizer.model_copy(update={"vocab_size": prepared.facts.vocab_asked or None})
     training = choose_division(chosen.training, torchrun.size if torchrun else None)
     return chosen.model_copy(update={"model": model, "tokenizer": tokenizer, "training": training}), architecture
 
 
+def _needs(settings: Settings, prepared: Prepared, *, pictures: bool) -> Needs:
+    tokenizers, task = prepared.tokenizers, settings.data.task
+    channels, image_size = picture_shape(settings) if pictures else (1, 0)
+    return Needs(
+        source_vocab=tokenizers.source.size,
+        target_vocab=tokenizers.target.size,
+        shared=tokenizers.shared,
+        classifies=task == "classify",
+        longest=settings.data.max_length + (0 if task == "lm" else 2),
+        channels=channels,
+        image_size=image_size,
+    )
+
+
 def _check_request(settings: Settings) -> None:
     """What can be known to be wrong before anything is read."""
-    data = settings.data
-    needed = (("--train", data.train), ("--from", data.source_language), ("--to", data.target_language))
+    data, family = settings.data, settings.model.family
+    needed: list[tuple[str, object]] = [("--train", data.train)]
+    if data.task == "translate":
+        needed += [("--from", data.source_language), ("--to", data.target_language)]
     missing = [option for option, value in needed if not value]
     if missing:
         raise RequestError(
             f"Not given: {', '.join(missing)}.", "As in: headway train --train data/train --from en --to de --out runs/en-de"
         )
-    if settings.model.preset or settings.model.d_model:
+    if family and family not in FITTING[data.task]:
+        raise RequestError(
+            f"The task {data.task} is not for the family {family}.", f"It is for {' or '.join(FITTING[data.task])}."
+        )
+    if family in (None, "transformer") and (settings.model.preset or settings.model.d_model):
         build_architecture(settings.model, source_vocab=1, target_vocab=1, shared=settings.tokenizer.shared)
 
 
 def _bundle_writer(orders: Orders, prepared: Prepared, scope: Scope | None) -> Keep:
-    settings = orders.settings
+    settings, a = orders.settings, orders.architecture
+    sentences = share_of_sentences([source for source, _ in prepared.valid]) >= SENTENCES
+    half = [0.5] * a.channels if isinstance(a, VitArchitecture) else []
     manifest = Manifest(
-        architecture=orders.architecture,
+        architecture=a,
+        task=settings.data.task,
         source_language=settings.data.source_language,
         target_language=settings.data.target_language,
         tokenizer=settings.tokenizer,
         decoding=settings.decoding,
         scope=scope,
         lines=Lines(
-            sentences=share_of_sentences([source for source, _ in prepared.valid]) >= SENTENCES,
-            longest=int(prepared.train.source_lengths.max()),
+            sentences=sentences and not settings.data.prefix,  # which a second sentence of a line would lack
+            longest=max(1, int(prepared.train.source_lengths.max())),
         ),
+        pictures=Pictures(mean=half, deviation=half) if half else None,
     )
 
     def keep(name: str, state: State, found: Validation | None, weights: Weights) -> None:
-        metrics = {f"valid_{key}": value for key, value in vars(found).items()} if found else {}
+        metrics = found.metrics() if found else {}
         chosen = with_budget(settings, state.budget).model_dump(by_alias=True)
         provenance = Provenance(step=state.step, settings=chosen, data=prepared.fingerprints, metrics=metrics)
         write_bundle(orders.out / name, manifest.model_copy(update={"provenance": provenance}), weights, prepared.tokenizers)
@@ -181,40 +229,62 @@ def _what_ended(trainer: Trainer) -> str:
     return f"--{next(given, 'max_steps').replace('_', '-')}"
 
 
-def _finish(trainer: Trainer, architecture: Architecture) -> TrainingResult:
+def _finish(trainer: Trainer, architecture: AnyArchitecture) -> TrainingResult:
     """Average, choose the best by validation, and only then look at the test part."""
-    out, display, settings = trainer.directory, trainer.display, trainer.settings
+    out, display, settings, prepared = trainer.directory, trainer.display, trainer.settings, trainer.prepared
     checkpoints = list_checkpoints(out / "checkpoints")[-settings.training.average :]
     if len(checkpoints) > 1:
         weights = average_weights([load_weights(path) for path in checkpoints])
         model = build(architecture, pad=trainer.prepared.tokenizers.source.pad)
         set_weights(model, weights)
-        found = build_validator(settings, trainer.prepared, Group()).validate(model)
-        value = found.value(settings.training.metric)
+        found = build_validator(settings, architecture, prepared, Group()).validate(model)
+        value = found.value(settings.training.metric or "loss")
         better = trainer.state.best is None or value > trainer.state.best
-        told = f"validation BLEU {found.bleu:.1f}, chrF {found.chrf:.1f}{', best so far' if better else ''}"
-        display.say(f"Average of the last {len(checkpoints)} checkpoints: {told}")
+        told = ", ".join(found.tell_figures() or [f"loss {found.loss:.3f}"]) + (", best so far" if better else "")
+        display.say(f"Average of the last {len(checkpoints)} checkpoints: validation {told}")
         if better:
             trainer.keep("best", trainer.state, found, weights)
-    measured = _make_fast_form(trainer, architecture)
-    scores, tested = _test(trainer.prepared.test, out, display, measured)
+    if settings.data.task == "translate":
+        measured = _make_fast_form(trainer)
+        figures, tested = _test(prepared.test, out, display, measured)
+    else:
+        figures, tested = _test_by_loss(trainer, architecture), []
     try:
         draw_learning_curve(out / "metrics.jsonl", out / "curves.png")
     except HeadwayError as error:
         display.say(f"No learning curve: {error}")
-    return TrainingResult(out, out / "best", trainer.state.step, scores, tested)
+    return TrainingResult(out, out / "best", trainer.state.step, figures, tested)
 
 
-def _make_fast_form(trainer: Trainer, architecture: Architecture) -> Measured | None:
+def _test_by_loss(trainer: Trainer, architecture: AnyArchitecture) -> dict[str, float]:
+    """Of a model that does not translate: the loss on the test part, and what of it was right."""
+    validator = build_validator(trainer.settings, architecture, trainer.prepared, Group(), "test")
+    bundle = read_bundle(trainer.directory / "best")
+    found = validator.validate(bundle.build_model())
+    trainer.display.say(f"Test part: {found}.")
+    write_file(trainer.directory / "test.txt", f"{found}\n")
+    _write_metrics(bundle, found.metrics("test"), None)
+    return {"loss": found.loss} | found.figures
+
+
+def _write_metrics(bundle: Bundle, metrics: dict[str, float], measured: Measured | None) -> None:
+    """Put what was found of a bundle into it."""
+    provenance = bundle.manifest.provenance
+    provenance = provenance.model_copy(update={"metrics": provenance.metrics | metrics})
+    manifest = bundle.manifest.model_copy(update={"provenance": provenance, "ctranslate2": measured})
+    write_bundle(bundle.directory, manifest, bundle.weights(), bundle.tokenizers)
+
+
+def _make_fast_form(trainer: Trainer) -> Measured | None:
     """What production translates with; nothing for a model that only torch can run."""
     display = trainer.display
+    best = read_bundle(trainer.directory / "best")
     try:
-        check_convertible(architecture)
+        check_convertible(best)
     except RequestError as error:
         display.say(f"No CTranslate2 form: {error.problem} It translates with torch.")
         return None
 
-    best = read_bundle(trainer.directory / "best")
     if best.manifest.ctranslate2 and find_form(best):  # the run was complete before, and its best model is the same
         return best.manifest.ctranslate2
 
@@ -226,7 +296,9 @@ def _make_fast_form(trainer: Trainer, architecture: Architecture) -> Measured | 
     return measured
 
 
-def _test(pairs: list[tuple[str, str]], out: Path, display: Display, measured: Measured | None) -> tuple[Scores, list[Tested]]:
+def _test(
+    pairs: list[tuple[str, str]], out: Path, display: Display, measured: Measured | None
+) -> tuple[dict[str, float], list[Tested]]:
     """Translate the test part with the best bundle as a user would, score it, and keep both readable."""
     sources, references = [source for source, _ in pairs], [target for _, target in pairs]
 
@@ -243,15 +315,7 @@ def _test(pairs: list[tuple[str, str]], out: Path, display: Display, measured: M
         lines += ["", *(f"{name:12} {text}" for name, text in vars(one).items())]
     write_file(out / "test.txt", "\n".join(lines) + "\n")
 
-    bundle = read_bundle(out / "best")
-    metrics = bundle.manifest.provenance.metrics | {f"test_{name.lower()}": value.score for name, value in scores.named()}
-    provenance = bundle.manifest.provenance.model_copy(update={"metrics": metrics})
-    write_bundle(
-        out / "best",
-        bundle.manifest.model_copy(update={"provenance": provenance, "ctranslate2": measured}),
-        bundle.weights(),
-        bundle.tokenizers,
-    )
-
+    figures = {name.lower(): value.score for name, value in scores.named()}
+    _write_metrics(read_bundle(out / "best"), {f"test_{name}": value for name, value in figures.items()}, measured)
     display.say(f"Test part, {len(pairs):,} sentences: BLEU {scores.bleu.score:.1f}, chrF {scores.chrf.score:.1f}.")
-    return scores, tested
+    return figures, tested

@@ -12,11 +12,13 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
 from torch.distributed.tensor import DTensor, distribute_tensor
 
-from headway.models.transformer import Transformer
+from headway.models.build import assemble
+from headway.models.model import Model
 from headway.models.weights import set_weights
+from headway.nn.layers import DecoderLayer
 from headway.training.group import Group
 from headway.training.learner import MOMENTS, Learner
-from headway.training.loss import Objective
+from headway.training.loss import Loss
 
 warnings.filterwarnings("ignore", message="FSDP2-wrapped module .* returned a view")  # nobody writes into a cache
 
@@ -24,14 +26,14 @@ warnings.filterwarnings("ignore", message="FSDP2-wrapped module .* returned a vi
 class Shards(Learner):
     can_give_up = False  # within a pass they wait for each other at every layer
 
-    def __init__(self, objective: Objective, group: Group) -> None:
+    def __init__(self, loss: Loss, group: Group) -> None:
         mesh = init_device_mesh(group.device.type, (group.size,))
-        encoder, decoder = objective.model.encoder.layers, objective.model.decoder.layers
-        for part in (*encoder, *decoder, objective):
+        for part in (*loss.model.layers, loss):
             fully_shard(part, mesh=mesh)
-        for layer in decoder:
-            register_fsdp_forward_method(layer, "start")
-        super().__init__(objective)
+        for layer in loss.model.layers:
+            if isinstance(layer, DecoderLayer):
+                register_fsdp_forward_method(layer, "start")
+        super().__init__(loss)
         self._group = group
 
     def begin(self) -> None:
@@ -55,8 +57,8 @@ class Shards(Learner):
             for whole in [self._whole(self._optimizer.state[parameter][moment])]
         }
 
-    def whole_model(self, weights: Mapping[str, Tensor]) -> Transformer:
-        model = Transformer(self.model.architecture, pad=self.model.pad)
+    def whole_model(self, weights: Mapping[str, Tensor]) -> Model:
+        model = assemble(self.model.architecture, pad=self.model.pad)
         set_weights(model, weights)
         return model.to(self.model.device)
 

@@ -36,10 +36,10 @@ class State:
     budget: Budget | None = None
     best: float | None = None  # the named metric, larger is better
     stale: int = 0  # validations since the best
-    loss: float = 0.0  # sum over the target tokens since the last report
-    loss_tokens: int = 0
+    loss: float = 0.0  # sum over the predictions judged since the last report
+    judged: int = 0
     watched: float = 0.0  # the same since the last look at whether it exploded
-    watched_tokens: int = 0
+    watched_judged: int = 0
     lowest: float | None = None  # mean loss of the best look so far
     setbacks: int = 0  # times that the loss exploded; each halved the rate
     splits: int = 1  # passes that each pass is cut into, since memory ran out

@@ -9,22 +9,30 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from headway.config import Architecture, Settings, build_settings
+from pydantic import TypeAdapter
+
+from headway.architectures import AnyArchitecture, Architecture, T5Architecture, VitArchitecture
+from headway.bundle import read_bundle
+from headway.config import Settings, build_settings
+from headway.data.objectives import Objective, PictureClasses, build_objective
 from headway.data.prepare import Prepared, load_prepared
-from headway.models.transformer import build, count_parameters
+from headway.models.build import build
+from headway.models.model import Model, count_parameters
+from headway.models.weights import get_weights
 from headway.progress import Display
 from headway.training.directory import best_so_far
 from headway.training.group import Group
 from headway.training.learner import Learner
 from headway.training.loop import Keep, Trainer, Weights
-from headway.training.loss import Objective
+from headway.training.loss import Loss
 from headway.training.machine import DTYPES, keep_memory, threads
 from headway.training.recompute import recompute_layers
 from headway.training.replicas import Replicas
+from headway.training.start import take_over
 from headway.training.state import State
-from headway.training.validation import Validation, Validator
+from headway.training.validation import TranslationValidator, Validation, Validator
 from headway.training.workers import start_group
 
 
@@ -33,7 +41,7 @@ class Orders:
     """What all processes must know. With `rehearsal`, so many seconds of updates are made, and nothing is kept."""
 
     settings: Settings  # resolved
-    architecture: Architecture
+    architecture: AnyArchitecture
     out: Path  # the run's directory, with its data
     checkpoint: Path | None = None  # where to go on from
     rehearsal: float | None = None
@@ -49,7 +57,7 @@ class Orders:
         content = json.loads(text)
         return cls(
             settings=build_settings(content["settings"]),
-            architecture=Architecture(**content["architecture"]),
+            architecture=TypeAdapter(AnyArchitecture).validate_python(content["architecture"]),
             out=Path(content["out"]),
             checkpoint=content["checkpoint"] and Path(content["checkpoint"]),
             rehearsal=content["rehearsal"],
@@ -77,16 +85,44 @@ def follow(group: Group) -> None:
     group.leave()
 
 
-def build_validator(settings: Settings, prepared: Prepared, group: Group) -> Validator:
-    return Validator(prepared.valid, prepared.tokenizers, settings.training, settings.decoding.max_extra, group)
+def build_run_objective(settings: Settings, architecture: AnyArchitecture, prepared: Prepared, *, moved: bool) -> Objective:
+    """What the run learns from. `moved`: pictures are moved about, as in training."""
+    data = settings.data
+    if isinstance(architecture, VitArchitecture):
+        a = architecture
+        half = [0.5] * a.channels
+        shift = data.shift if moved else 0
+        return PictureClasses(channels=a.channels, size=a.image_size, patches=a.patches, mean=half, deviation=half, shift=shift)
+    assert data.hidden
+    longest = getattr(architecture, "max_positions", data.max_length)
+    return build_objective(
+        data.task, prepared.tokenizers, hidden=data.hidden, span=data.span, whole_words=data.whole_words, longest=longest
+    )
+
+
+def build_validator(
+    settings: Settings,
+    architecture: AnyArchitecture,
+    prepared: Prepared,
+    group: Group,
+    part: Literal["valid", "test"] = "valid",
+) -> Validator:
+    objective = build_run_objective(settings, architecture, prepared, moved=False)
+    if settings.data.task == "translate":
+        pairs, extra = prepared.valid, settings.decoding.max_extra
+        return TranslationValidator(pairs, prepared.tokenizers, objective, settings.training, extra, group)
+    accuracy = settings.data.task in ("classify", "mlm")
+    return Validator(prepared.held_out(part), objective, group, accuracy=accuracy)
 
 
 def describe(trainer: Trainer) -> str:
     training, model, group = trainer.settings.training, trainer.learner.model, trainer.group
     a = model.architecture
+    layers = f"{a.n_layers}+{a.n_decoder_layers}" if isinstance(a, Architecture | T5Architecture) else f"{a.n_layers}"
+    named = f"{trainer.settings.model.preset}" if a.kind == "transformer" else f"{a.kind} {trainer.settings.model.preset or ''}"
     where = f"{group.size} GPUs" if group.device.type == "cuda" else f"{group.size} x {training.threads} cores"
     return (
-        f"Model {trainer.settings.model.preset}: {a.n_layers}+{a.n_decoder_layers} layers, d_model {a.d_model}, "
+        f"Model {named.strip()}: {layers} layers, d_model {a.d_model}, "
         f"{a.n_heads} heads, {count_parameters(model):,} parameters; {training.batch_tokens:,} target tokens an update, "
         f"dropout {a.dropout:g}; {where}, {training.precision}."
     )
@@ -108,31 +144,40 @@ def _group(torchrun: Group | None, settings: Settings) -> Iterator[Group]:
 def _build_trainer(orders: Orders, prepared: Prepared, display: Display, group: Group, keep: Keep) -> Trainer:
     keep_memory()
     training = orders.settings.training
-    model = build(orders.architecture, pad=prepared.tokenizers.source.pad, seed=training.seed).to(group.device)
+
+    def begin() -> Model:
+        model = build(orders.architecture, pad=prepared.tokenizers.source.pad, seed=training.seed)
+        if training.init:
+            take_over(model, read_bundle(Path(training.init)), prepared.tokenizers.target)
+        return model
+
+    model = begin().to(group.device)
     if training.recompute:
         recompute_layers(model)
-    objective = Objective(model, smoothing=training.label_smoothing, dtype=DTYPES[training.precision or "fp32"])
+    loss = Loss(model, smoothing=training.label_smoothing or 0.0, dtype=DTYPES[training.precision or "fp32"])
     trainer = Trainer(
         settings=orders.settings,
         prepared=prepared,
-        learner=_build_learner(objective, group, training.shard),
+        objective=build_run_objective(orders.settings, orders.architecture, prepared, moved=True),
+        first_weights=lambda: get_weights(begin()),
+        learner=_build_learner(loss, group, training.shard),
         group=group,
-        validator=build_validator(orders.settings, prepared, group),
+        validator=build_validator(orders.settings, orders.architecture, prepared, group),
         directory=orders.out,
         display=display,
         keep=keep,
     )
     if orders.checkpoint:
-        trainer.go_on_from(orders.checkpoint, best_so_far(orders.out, training.metric))
+        trainer.go_on_from(orders.checkpoint, best_so_far(orders.out, training.metric or "loss"))
     return trainer
 
 
-def _build_learner(objective: Objective, group: Group, shard: bool) -> Learner:
+def _build_learner(loss: Loss, group: Group, shard: bool) -> Learner:
     if group.size == 1 or not shard:
-        return Replicas(objective, group)
+        return Replicas(loss, group)
     from headway.training.shards import Shards  # FSDP takes a second to import
 
-    return Shards(objective, group)
+    return Shards(loss, group)
 
 
 def _keep_nothing(name: str, state: State, found: Validation | None, weights: Weights) -> None:

@@ -1,4 +1,4 @@
-"""The gradient of one update: of the mean loss over all its target tokens, computed by all processes together.
+"""The gradient of one update: of the mean loss over all its predictions, computed by all processes together.
 
 An update is a set of pairs, the same whatever the number of processes and passes that it is computed in.
 """
@@ -10,11 +10,10 @@ import numpy as np
 import torch
 
 from headway.config import TrainingSettings
-from headway.data.batching import Batch, Indices, collate
+from headway.data.batching import Batch, Indices
+from headway.data.objectives import Examples, Objective, Sizes
 from headway.data.sharing import divide
-from headway.data.store import Store
 from headway.errors import TrainingError
-from headway.text.tokenizer import Tokenizer
 from headway.training.group import Group
 from headway.training.learner import Learner
 
@@ -23,10 +22,10 @@ WORTHWHILE = {"cpu": 1024, "cuda": 16384}  # target tokens that a process should
 
 @dataclass(frozen=True)
 class Gradient:
-    """What the passes of an update came to. `loss` is a sum over its target tokens; `stopping`: a process was asked to stop."""
+    """What the passes of an update came to. `loss` is a sum over what is `judged`; `stopping`: a process was asked to stop."""
 
     loss: float
-    tokens: int
+    judged: int
     norm: float
     out_of_memory: bool
     stopping: bool
@@ -36,8 +35,9 @@ def compute_gradient(
     learner: Learner,
     group: Group,
     training: TrainingSettings,
-    store: Store,
-    target: Tokenizer,
+    examples: Examples,
+    objective: Objective,
+    sizes: Sizes,
     passes: Sequence[Indices],
     *,
     step: int,
@@ -47,12 +47,18 @@ def compute_gradient(
     """Leave the gradient of an update in the learner's parameters. For want of memory, each pass may be cut into `splits`."""
 
     def length(pairs: Indices) -> np.ndarray:
-        return store.source_lengths[pairs] + store.target_lengths[pairs]
+        return sizes.read[pairs] + sizes.written[pairs]
+
+    def draw(row: int) -> np.random.Generator:
+        return np.random.default_rng((training.seed, step, row))
+
+    def collate(pairs: Indices) -> Batch:
+        return objective.collate(examples, pairs, draw)
 
     torch.manual_seed(_seed(training.seed, step, group.rank))  # so dropout depends on the step and on whose share it is
     passes_each = splits * count_passes(training, group.size, group.device.type)
     parts = divide(passes, group.size * passes_each, length)[group.rank :: group.size]
-    tokens = sum(int(store.target_lengths[pairs].sum()) + len(pairs) for pairs in passes)
+    judged = sum(int(sizes.judged[pairs].sum()) for pairs in passes)
     learner.model.train()
     learner.begin()
     total, out_of_memory = 0.0, False
@@ -61,8 +67,8 @@ def compute_gradient(
             if number == len(parts):
                 learner.begin_last_pass()
             # Whoever has nothing to do takes part with a weight of zero: the others count on every process's presence.
-            loss = learner.loss(_collate(store, target, pairs if len(pairs) else passes[0][:1])) * bool(len(pairs))
-            (loss / tokens).backward()
+            loss = learner.loss(collate(pairs if len(pairs) else passes[0][:1])) * bool(len(pairs))
+            (loss / judged).backward()
             total += float(loss.detach())
     except (MemoryError, RuntimeError) as error:
         if not _is_out_of_memory(error):
@@ -74,18 +80,13 @@ def compute_gradient(
         out_of_memory = True
     norm = learner.finish(training.clip)
     total, failed, asked = group.sum(total, out_of_memory, stopping)
-    return Gradient(total, tokens, norm, failed > 0, asked > 0)
+    return Gradient(total, judged, norm, failed > 0, asked > 0)
 
 
 def count_passes(training: TrainingSettings, processes: int, device: str) -> int:
     """Of each process: as many as an update is cut into, unless they would be too small to be worth it."""
     assert training.batch_tokens and training.accumulate
     return max(1, min(training.accumulate, training.batch_tokens // (processes * WORTHWHILE[device])))
-
-
-def _collate(store: Store, target: Tokenizer, pairs: Indices) -> Batch:
-    sources, targets = [store.source(i) for i in pairs], [store.target(i) for i in pairs]
-    return collate(sources, targets, pad=target.pad, bos=target.bos, eos=target.eos)
 
 
 def _is_out_of_memory(error: Exception) -> bool:

@@ -1,31 +1,35 @@
-"""How good a model is on held-out pairs: loss and perplexity of the references, BLEU and chrF of real translations."""
+"""How good a model is on a held-out part: the loss, the accuracy of a classifier, BLEU and chrF of real translations."""
 
 import math
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
+import numpy as np
 import torch
 
 from headway.config import TrainingSettings
-from headway.data.batching import collate
+from headway.data.objectives import Encoded, Examples, Objective
 from headway.decoding.options import Options
 from headway.engines.batching import batches_by_length
 from headway.engines.engine import Job
 from headway.engines.torch import TorchEngine
 from headway.evaluation.metrics import bleu, chrf
-from headway.models.transformer import Transformer
+from headway.models.encoder_decoder import EncoderDecoder
+from headway.models.model import Model
 from headway.text.tokenizer import Tokenizers
 from headway.training.choices import PASS_TOKENS
 from headway.training.group import Group
-from headway.training.loss import batch_loss
+from headway.training.loss import batch_loss, judged_states
+
+NAMES = {"bleu": "BLEU", "chrf": "chrF", "accuracy": "accuracy"}
 
 
 @dataclass(frozen=True)
 class Validation:
-    loss: float  # natural logarithm, per target token, without smoothing
-    bleu: float
-    chrf: float
+    loss: float  # natural logarithm, per prediction, without smoothing
+    figures: dict[str, float] = field(default_factory=dict)  # bleu and chrf of translations, the accuracy of classes
 
     @property
     def perplexity(self) -> float:
@@ -33,61 +37,96 @@ class Validation:
 
     def value(self, metric: str) -> float:
         """The named metric, larger is better."""
-        return -self.loss if metric == "loss" else float(getattr(self, metric))
+        return -self.loss if metric == "loss" else self.figures[metric]
+
+    def tell_figures(self) -> list[str]:
+        return [f"{NAMES[name]} {value:.1f}{'%' if name == 'accuracy' else ''}" for name, value in self.figures.items()]
+
+    def __str__(self) -> str:
+        return ", ".join([f"loss {self.loss:.3f}", f"perplexity {self.perplexity:.2f}", *self.tell_figures()])
+
+    def record(self) -> dict[str, float]:
+        """For `metrics.jsonl`."""
+        return {"valid_loss": round(self.loss, 4)} | {f"valid_{name}": round(v, 2) for name, v in self.figures.items()}
+
+    def metrics(self, part: str = "valid") -> dict[str, float]:
+        """For a bundle, which `from_metrics` reads."""
+        return {f"{part}_loss": self.loss} | {f"{part}_{name}": value for name, value in self.figures.items()}
+
+    @classmethod
+    def from_metrics(cls, found: Mapping[str, float]) -> "Validation":
+        figures = {name: found[f"valid_{name}"] for name in NAMES if f"valid_{name}" in found}
+        return cls(found["valid_loss"], figures)
 
 
 class Validator:
-    """The validation part, tokenised and batched once; the processes of a group share the work, and all know the outcome."""
+    """A held-out part, batched once; the processes of a group share the work, and all know the outcome."""
+
+    def __init__(self, examples: Examples, objective: Objective, group: Group, *, accuracy: bool) -> None:
+        self._group, self._accuracy = group, accuracy
+        sizes = objective.sizes(examples)
+        longest = np.maximum(sizes.read, sizes.written).tolist()
+        self._batches = [
+            objective.collate(examples, np.array(rows), lambda row: np.random.default_rng((0, row)))
+            for rows in batches_by_length(longest, PASS_TOKENS)
+        ]
+
+    def validate(self, model: Model) -> Validation:
+        return self._judge(model)
+
+    def measure(self, model: Model) -> float:
+        """Seconds that a validation of a trained model takes."""
+        start = time.monotonic()
+        self._judge(model)
+        return time.monotonic() - start
+
+    @torch.inference_mode()
+    def _judge(self, model: Model) -> Validation:
+        model.eval()
+        total, judged, right = 0.0, 0, 0
+        for batch in self._batches[self._group.rank :: self._group.size]:
+            total += float(batch_loss(model, batch, smoothing=0.0))
+            judged += batch.judged
+            if self._accuracy:
+                states, target = judged_states(model, batch)
+                right += int((model.output.logits(states).argmax(dim=-1) == target).sum())
+        loss, of_all, all_right = self._group.sum(total, judged, right)
+        return Validation(loss / of_all, {"accuracy": 100 * all_right / of_all} if self._accuracy else {})
+
+
+class TranslationValidator(Validator):
+    """Also BLEU and chrF of real translations."""
 
     def __init__(
         self,
         pairs: list[tuple[str, str]],
         tokenizers: Tokenizers,
+        objective: Objective,
         settings: TrainingSettings,
         max_extra: int,
         group: Group,
     ) -> None:
-        self._tokenizers, self._max_extra, self._group = tokenizers, max_extra, group
+        self._tokenizers, self._max_extra = tokenizers, max_extra
         self._sources = tokenizers.source.encode([source for source, _ in pairs])
         self._targets = tokenizers.target.encode([target for _, target in pairs])
         self._references = [target for _, target in pairs[: settings.valid_sentences]]
-        lengths = [max(len(source), len(target)) for source, target in zip(self._sources, self._targets, strict=True)]
-        marks = tokenizers.target
-        self._batches = [
-            collate(
-                [self._sources[row] for row in rows],
-                [self._targets[row] for row in rows],
-                pad=marks.pad,
-                bos=marks.bos,
-                eos=marks.eos,
-            )
-            for rows in batches_by_length(lengths, PASS_TOKENS)
-        ]
+        super().__init__(Encoded(self._sources, self._targets), objective, group, accuracy=False)
 
-    def validate(self, model: Transformer) -> Validation:
+    def validate(self, model: Model) -> Validation:
+        assert isinstance(model, EncoderDecoder)
         translations = self.translate(model, [len(source) + self._max_extra for source in self._sources])
-        return Validation(self.loss(model), bleu(translations, [self._references]), chrf(translations, [self._references]))
+        figures = {"bleu": bleu(translations, [self._references]), "chrf": chrf(translations, [self._references])}
+        return replace(super().validate(model), figures=figures)
 
-    def measure(self, model: Transformer) -> float:
-        """Seconds that a validation of a trained model takes: an untrained one does not know when to stop, so its
-        translations are as long as the references.
-        """
+    def measure(self, model: Model) -> float:
+        """An untrained model does not know when to stop, so its translations are as long as the references."""
+        assert isinstance(model, EncoderDecoder)
         start = time.monotonic()
-        self.loss(model)
+        self._judge(model)
         self.translate(model, [len(target) for target in self._targets])
         return time.monotonic() - start
 
-    @torch.inference_mode()
-    def loss(self, model: Transformer) -> float:
-        model.eval()
-        total, tokens = 0.0, 0
-        for batch in self._batches[self._group.rank :: self._group.size]:
-            total += float(batch_loss(model, batch, smoothing=0.0))
-            tokens += batch.target_tokens
-        total, all_tokens = self._group.sum(total, tokens)
-        return total / all_tokens
-
-    def translate(self, model: Transformer, limits: list[int]) -> list[str]:
+    def translate(self, model: EncoderDecoder, limits: list[int]) -> list[str]:
         """Greedy translations of the first sentences."""
         engine = TorchEngine(model, self._tokenizers.target)
         group, some = self._group, len(self._references)

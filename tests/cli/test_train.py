@@ -75,6 +75,7 @@ def test_the_settings_are_written_complete(run: Path):
         "data.valid",
         "data.test",
         "data.held_out",
+        "training.init",
         "training.max_epochs",
         "training.max_minutes",
         "decoding.batch_tokens",

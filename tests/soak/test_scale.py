@@ -33,7 +33,7 @@ from headway.data.store import Store
 store = Store(Path(sys.argv[1] + ".data") / "train")
 for epoch in range(3):
     updates = epoch_batches(
-        store.source_lengths, store.target_lengths, store.segments, batch_tokens=2048, accumulate=1, seed=1, epoch=epoch
+        store.source_lengths + 1, store.target_lengths + 1, store.segments, batch_tokens=2048, accumulate=1, seed=1, epoch=epoch
     )
 """
 READ = """

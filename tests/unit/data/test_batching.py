@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from headway.data import batching
-from headway.data.batching import collate, epoch_batches
+from headway.data.batching import IGNORED, collate, epoch_batches
 from headway.data.store import Segment, Store, StoreWriter
 
 DRAW = np.random.default_rng(1)
@@ -20,7 +20,9 @@ WEIGHTED = [Segment(0, 1_000, 0.3), Segment(1_000, 1_500, 2.0), Segment(1_500, 2
 def batches(
     segments: list[Segment] = WHOLE, *, batch_tokens: int = 1_000, accumulate: int = 3, seed: int = 1, epoch: int = 1
 ) -> list[list[np.ndarray]]:
-    return epoch_batches(SOURCE, TARGET, segments, batch_tokens=batch_tokens, accumulate=accumulate, seed=seed, epoch=epoch)
+    return epoch_batches(
+        SOURCE + 1, TARGET + 1, segments, batch_tokens=batch_tokens, accumulate=accumulate, seed=seed, epoch=epoch
+    )
 
 
 def flat(updates: list[list[np.ndarray]]) -> list[int]:
@@ -94,11 +96,12 @@ def test_collate_pads_and_marks_the_ends(tmp_path: Path) -> None:
         writer.end_segment(1.0)
     store = Store(tmp_path)
     batch = collate([store.source(1), store.source(2)], [store.target(1), store.target(2)], pad=0, bos=1, eos=2)
-    assert batch.source.tolist() == [[5, 6, 2], [4, 2, 0]]
-    assert batch.target_in.tolist() == [[1, 7, 0], [1, 8, 9]]
-    assert batch.target_out.tolist() == [[7, 2, 0], [8, 9, 2]]
-    assert batch.target_tokens == 5
-    assert batch.source.dtype == batch.target_in.dtype == batch.target_out.dtype == np.int64
+    source, read = batch.inputs
+    assert source.tolist() == [[5, 6, 2], [4, 2, 0]]
+    assert read.tolist() == [[1, 7, 0], [1, 8, 9]]
+    assert batch.target.tolist() == [[7, 2, IGNORED], [8, 9, 2]]
+    assert batch.judged == 5
+    assert source.dtype == read.dtype == batch.target.dtype == np.int64
 
 
 @pytest.mark.parametrize("kind", [list, np.uint16, np.uint32])
@@ -110,10 +113,11 @@ def test_collate_is_row_by_row_what_it_should_be(kind: type) -> None:
     sources, targets = sentences(), sentences()
     batch = collate(sources, targets, pad=0, bos=1, eos=2)
     widths = max(map(len, sources)) + 1, max(map(len, targets)) + 1
-    assert batch.source.shape == (41, widths[0]) and batch.target_in.shape == batch.target_out.shape == (41, widths[1])
+    sources_read, targets_read = batch.inputs
+    assert sources_read.shape == (41, widths[0]) and targets_read.shape == batch.target.shape == (41, widths[1])
     for row, (source, target) in enumerate(zip(sources, targets, strict=True)):
-        assert batch.source[row].tolist() == [*source, 2] + [0] * (widths[0] - len(source) - 1)
-        assert batch.target_in[row].tolist() == [1, *target] + [0] * (widths[1] - len(target) - 1)
-        assert batch.target_out[row].tolist() == [*target, 2] + [0] * (widths[1] - len(target) - 1)
-    assert batch.target_tokens == sum(map(len, targets)) + 41
-    assert batch.source.dtype == batch.target_in.dtype == batch.target_out.dtype == np.int64
+        assert sources_read[row].tolist() == [*source, 2] + [0] * (widths[0] - len(source) - 1)
+        assert targets_read[row].tolist() == [1, *target] + [0] * (widths[1] - len(target) - 1)
+        assert batch.target[row].tolist() == [*target, 2] + [IGNORED] * (widths[1] - len(target) - 1)
+    assert batch.judged == sum(map(len, targets)) + 41
+    assert sources_read.dtype == targets_read.dtype == batch.target.dtype == np.int64

@@ -8,9 +8,11 @@ import pytest
 
 from headway.config import Settings, build_settings
 from headway.data import build
+from headway.data.objectives import Translation
 from headway.data.pairtext import PairWriter, read_pairs
 from headway.data.prepare import Prepared, prepare, why_rebuild
 from headway.errors import DataError, RequestError
+from headway.training.choices import count_tokens
 
 WORDS = ["".join(random.Random(i).choices("abcdefghijklmnopqrstuvwxyz", k=5)) for i in range(80)]
 
@@ -278,7 +280,8 @@ def test_a_sampled_cut_over_the_limit_is_replaced_by_the_usual_one(stem: str, tm
 def test_without_sampling_every_epoch_has_the_same_store(stem: str, tmp_path: Path) -> None:
     prepared = prepare(make_settings(stem), tmp_path / "out")
     assert prepared.store_of_epoch(5) is prepared.train
-    assert prepared.target_tokens == sum(len(prepared.train.target(i)) + 1 for i in range(len(prepared.train)))
+    sizes = Translation(prepared.tokenizers.target).sizes(prepared.train)
+    assert count_tokens(prepared.train, sizes) == sum(len(prepared.train.target(i)) + 1 for i in range(len(prepared.train)))
 
 
 def test_all_reasons_to_rebuild_are_told_at_once(stem: str, tmp_path: Path) -> None:

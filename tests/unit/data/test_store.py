@@ -52,7 +52,7 @@ def test_lengths_take_four_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux what is in memory")
 def test_of_a_large_store_little_stays_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with StoreWriter(tmp_path, source_vocab=9, target_vocab=9) as writer:
+    with StoreWriter(tmp_path, source_vocab=999, target_vocab=999) as writer:
         writer.append([[7] * 1_000] * 4_000, [[8] * 1_000] * 4_000)  # 8 MB a side
 
     def resident() -> int:

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from headway.config import Architecture, ModelSettings, Settings, TrainingSettings
+from headway.architectures import Architecture
+from headway.config import ModelSettings, Settings, TrainingSettings
 from headway.data.batching import collate
 from headway.data.store import Store, StoreWriter
+from headway.models.build import build
 from headway.models.flops import Lengths, training_flops
+from headway.models.model import count_parameters
 from headway.models.presets import build_architecture
-from headway.models.transformer import build, count_parameters
 from headway.training import forecast as f
 from headway.training.loss import batch_loss
 from headway.training.update import count_passes
