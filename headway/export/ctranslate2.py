@@ -10,19 +10,22 @@ from typing import Any
 
 import numpy as np
 
+from headway.architectures import Architecture, T5Architecture
 from headway.bundle import Bundle
-from headway.config import Architecture
 from headway.errors import RequestError
+from headway.text.tokenizer import Tokenizer
 
 POSITIONS = 2048  # rows of the position table: source and target may be as long; longer input is cut into parts before
 NEVER = -1e9  # added to the logits of what must not be written
-_EPSILON = 1e-5  # of torch's layer norms
 
 Weights = Mapping[str, np.ndarray]
 
 
-def check_convertible(architecture: Architecture) -> None:
-    a = architecture
+def check_convertible(bundle: Bundle) -> None:
+    a = bundle.manifest.architecture
+    if isinstance(a, T5Architecture):
+        return
+    a = bundle.require_transformer("CTranslate2")
     if a.d_v != a.d_k:
         raise RequestError(
             f"CTranslate2 wants values as wide as keys; this model has d_k {a.d_k} and d_v {a.d_v}.", "Use --engine torch."
@@ -34,32 +37,48 @@ def write_ctranslate2(bundle: Bundle, directory: Path) -> None:
     from ctranslate2 import specs
     from safetensors.numpy import load_file
 
-    a, weights = bundle.manifest.architecture, load_file(bundle.directory / "weights.safetensors")
-    check_convertible(a)
+    weights = load_file(bundle.directory / "weights.safetensors")
+    check_convertible(bundle)
+    a = bundle.manifest.architecture
+    assert isinstance(a, Architecture | T5Architecture)
+    activations = {"gelu": specs.Activation.GELU, "gelu-tanh": specs.Activation.GELUTanh, "swish": specs.Activation.SWISH}
     shape: dict[str, Any] = {
         "num_heads": a.n_heads,
-        "pre_norm": a.norm == "pre",
-        "activation": specs.Activation.RELU if a.activation == "relu" else specs.Activation.GELU,
+        "pre_norm": isinstance(a, T5Architecture) or a.norm == "pre",
+        "activation": activations.get(a.activation, specs.Activation.RELU),
         "head_dim": a.d_k,
     }
+    if isinstance(a, T5Architecture):
+        shape |= {"relative_attention_bias": True, "ffn_glu": a.gated, "rms_norm": True}
     spec = specs.TransformerSpec(
         specs.TransformerEncoderSpec(a.n_layers, **shape),
         specs.TransformerDecoderSpec(a.n_decoder_layers, **shape, alignment_layer=a.alignment_layer, alignment_heads=a.n_heads),
     )
     _fill(spec, a, weights)
     source, target = bundle.tokenizers.source, bundle.tokenizers.target
-    spec.register_source_vocabulary(source.pieces(range(source.size)))
-    spec.register_target_vocabulary(target.pieces(range(target.size)))
-    marks = target.pieces([target.bos, target.eos, target.unk])
+    source_rows, target_rows = (len(side.weight) for side in (spec.encoder.embeddings[0], spec.decoder.embeddings))
+    names = name_pieces(source, source_rows), name_pieces(target, target_rows)
+    spec.register_source_vocabulary(names[0])
+    spec.register_target_vocabulary(names[1])
+    marks = [names[1][mark] for mark in (target.bos, target.eos, target.unk)]
     spec.config.bos_token, spec.config.eos_token, spec.config.unk_token = marks
     spec.config.decoder_start_token, spec.config.add_source_eos = marks[0], True
-    spec.config.layer_norm_epsilon = _EPSILON
-    bias = np.zeros(target.size, dtype=np.float32)
-    bias[[target.pad, target.bos, target.unk]] = NEVER
+    spec.config.layer_norm_epsilon = a.epsilon
+    bias = weights["output.bias"].copy() if "output.bias" in weights else np.zeros(target_rows, dtype=np.float32)
+    bias[[target.pad, target.bos, target.unk, *range(target.size, target_rows)]] = NEVER
     spec.decoder.projection.bias = bias
     spec.validate()
     spec.optimize()
     spec.save(str(directory))
+
+
+def name_pieces(tokenizer: Tokenizer, rows: int) -> list[str]:
+    """A name for each row of an embedding, no two alike: CTranslate2 knows pieces by their names."""
+    names: dict[str, None] = {}
+    for row in range(rows):
+        name = tokenizer.pieces([row])[0] if row < tokenizer.size else "<none>"
+        names[name if name not in names else f"{name}<{row}>"] = None
+    return list(names)
 
 
 def position_table(architecture: Architecture, weights: Weights) -> np.ndarray:
@@ -75,45 +94,61 @@ def position_table(architecture: Architecture, weights: Weights) -> np.ndarray:
     return both[:, : a.d_model].astype(np.float32)
 
 
-def _fill(spec: Any, a: Architecture, weights: Weights) -> None:
+def _fill(spec: Any, a: Architecture | T5Architecture, weights: Weights) -> None:
     source = weights["source_embedding.weight"]
-    target = source if a.tie == "all" else weights["target_embedding.weight"]
-    positions = position_table(a, weights)
+    target = weights.get("target_embedding.weight", source)
     spec.encoder.embeddings[0].weight, spec.decoder.embeddings.weight = source, target
-    spec.decoder.projection.weight = weights["output.weight"] if a.tie == "none" else target
+    spec.decoder.projection.weight = weights.get("output.weight", target)
     for stack, name in ((spec.encoder, "encoder"), (spec.decoder, "decoder")):
-        stack.position_encodings.encodings = positions
-        if a.norm == "pre":
-            _fill_norm(stack.layer_norm, weights, f"{name}.norm")
+        if isinstance(a, T5Architecture):
+            stack.scale_embeddings = False
+            _fill_norm(stack.layer_norm, weights, f"{name}.norm.0")
+        else:
+            stack.position_encodings.encodings = position_table(a, weights)
+            if a.norm == "pre":
+                _fill_norm(stack.layer_norm, weights, f"{name}.norm")
         for number, layer in enumerate(stack.layer):
             _fill_layer(layer, a, weights, f"{name}.layers.{number}")
+            if isinstance(a, T5Architecture):
+                layer.self_attention.relative_attention_bias = weights[f"{name}.distances.weight"]
+                layer.self_attention.relative_attention_max_distance = np.dtype("int32").type(a.max_distance)
+    if isinstance(a, T5Architecture) and a.tie:
+        spec.decoder.scale_outputs = np.float32(a.d_model**-0.5)
 
 
-def _fill_layer(layer: Any, a: Architecture, weights: Weights, name: str) -> None:
+def _fill_layer(layer: Any, a: Architecture | T5Architecture, weights: Weights, name: str) -> None:
     attentions = [(layer.self_attention, "attention")]
     if hasattr(layer, "attention"):
         attentions.append((layer.attention, "cross_attention"))
     for part, own in attentions:
         _fill_norm(part.layer_norm, weights, f"{name}.{own}_residual.norm")
-        matrix, bias = weights[f"{name}.{own}.input.weight"], weights[f"{name}.{own}.input.bias"]
-        if own == "attention":  # one product for queries, keys and values
-            part.linear[0].weight, part.linear[0].bias = matrix, bias
-        else:  # queries of the target, keys and values of the memory
-            width = a.n_heads * a.d_k
-            part.linear[0].weight, part.linear[0].bias = matrix[:width], bias[:width]
-            part.linear[1].weight, part.linear[1].bias = matrix[width:], bias[width:]
+        if isinstance(a, T5Architecture):
+            part.queries_scale = 1.0
+        # One product for queries, keys and values; or one for the target's queries, one for the memory's keys and values.
+        width = a.n_heads * a.d_k
+        rows = [slice(None)] if own == "attention" else [slice(width), slice(width, None)]
+        for linear, some in zip(part.linear, rows, strict=False):
+            _fill_linear(linear, weights, f"{name}.{own}.input", some)
         _fill_linear(part.linear[-1], weights, f"{name}.{own}.output")
-    _fill_norm(layer.ffn.layer_norm, weights, f"{name}.feed_forward_residual.norm")
-    _fill_linear(layer.ffn.linear_0, weights, f"{name}.feed_forward.inner")
-    _fill_linear(layer.ffn.linear_1, weights, f"{name}.feed_forward.outer")
+    feed_forward = f"{name}.feed_forward"
+    _fill_norm(layer.ffn.layer_norm, weights, f"{feed_forward}_residual.norm")
+    gated = f"{feed_forward}.gate.weight" in weights
+    _fill_linear(layer.ffn.linear_0, weights, f"{feed_forward}.{'gate' if gated else 'inner'}")
+    if gated:
+        _fill_linear(layer.ffn.linear_0_noact, weights, f"{feed_forward}.inner")
+    _fill_linear(layer.ffn.linear_1, weights, f"{feed_forward}.outer")
 
 
-def _fill_linear(linear: Any, weights: Weights, name: str) -> None:
-    linear.weight, linear.bias = weights[f"{name}.weight"], weights[f"{name}.bias"]
+def _fill_linear(linear: Any, weights: Weights, name: str, rows: slice = slice(None)) -> None:
+    linear.weight = weights[f"{name}.weight"][rows]
+    if f"{name}.bias" in weights:
+        linear.bias = weights[f"{name}.bias"][rows]
 
 
 def _fill_norm(norm: Any, weights: Weights, name: str) -> None:
-    norm.gamma, norm.beta = weights[f"{name}.weight"], weights[f"{name}.bias"]
+    norm.gamma = weights[f"{name}.weight"]
+    if f"{name}.bias" in weights:
+        norm.beta = weights[f"{name}.bias"]
 
 
 class CTranslate2Model:

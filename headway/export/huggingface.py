@@ -1,55 +1,50 @@
-"""A bundle as a model of Hugging Face's transformers: the same weights under the names of a stock class.
+"""A bundle as Hugging Face has models: `config.json`, `model.safetensors` and a tokenizer under the names of a stock class.
 
-Post-norm models become Marian's class, pre-norm ones Pegasus's. Both classes have the sines of a position in the first half of
-d_model and the cosines in the second, the paper has them in turn: one table in two orders. The class makes its own table
-whenever it likes, so it is the weights that are put in its order.
+The names and shapes are those that imports read (`models.huggingface`), so a model that came from there goes back bit by bit.
+transformers is needed to compare only (`HuggingFaceModel`), not to write.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from headway.bundle import CARD, Bundle, Manifest
-from headway.config import Architecture
+from headway.architectures import (
+    AnyArchitecture,
+    Architecture,
+    BertArchitecture,
+    GptArchitecture,
+    T5Architecture,
+    VitArchitecture,
+)
+from headway.bundle import CARD, Bundle
 from headway.errors import RequestError
-from headway.export.huggingface_tokenizer import TARGET, check_tokenizer, require_transformers, write_tokenizers
+from headway.export.huggingface_card import write_card
+from headway.export.huggingface_tokenizer import check_tokenizer, is_native, require_transformers, write_tokenizers
+from headway.models.huggingface import to_huggingface
+from headway.models.huggingface_config import write_config
+from headway.nn.positions import sinusoids
+from headway.text.class_names import ClassNames
 from headway.text.tokenizer import Tokenizer
 
-if TYPE_CHECKING:
-    from transformers import GenerationConfig, MarianMTModel, PegasusForConditionalGeneration
-
-__all__ = ["HuggingFaceModel", "check_exportable", "check_tokenizer", "write_huggingface"]
+__all__ = ["HuggingFaceModel", "check_exportable", "check_tokenizer", "find_largest_difference", "write_huggingface"]
 
 POSITIONS = 1024  # rows of the class's position table: the longest source and the longest target
 MAX_NEW_TOKENS = 512
 NEVER = -1e9  # added to the logits of what must not be written
 
-# Parts of a layer, and what the classes call them.
-_PARTS = {
-    "attention.output": "self_attn.out_proj",
-    "attention_residual.norm": "self_attn_layer_norm",
-    "cross_attention.output": "encoder_attn.out_proj",
-    "cross_attention_residual.norm": "encoder_attn_layer_norm",
-    "feed_forward.inner": "fc1",
-    "feed_forward.outer": "fc2",
-    "feed_forward_residual.norm": "final_layer_norm",
-}
-_INPUTS = {"attention.input": "self_attn", "cross_attention.input": "encoder_attn"}
-_WRITE_THE_STREAM = ("attention.output", "feed_forward.outer", "norm")
 
-_TIES = """
-  But where a run such as "....." can be cut into the same pieces in two orders, rounding decides: SentencePiece adds up
-  scores in single precision, `tokenizers` in double."""
-
-
-def check_exportable(architecture: Architecture) -> None:
+def check_exportable(architecture: AnyArchitecture) -> None:
     """Say all that the stock classes cannot hold."""
     a = architecture
+    if not isinstance(a, Architecture):
+        write_config(a)
+        return
     problems = []
     if a.positions != "sinusoidal":
         problems.append(f"positions are {a.positions}, the classes have sinusoidal ones")
@@ -62,56 +57,117 @@ def check_exportable(architecture: Architecture) -> None:
         raise RequestError(f"No class of transformers fits this model: {'; '.join(problems)}.", f"{others} hold it.")
 
 
-def write_huggingface(bundle: Bundle, directory: Path) -> None:
-    """Convert into an existing empty directory: model, tokenizer and card, for `from_pretrained`."""
-    require_transformers()
-    check_exportable(bundle.manifest.architecture)
-    model = _build(bundle.manifest.architecture, bundle.tokenizers.target)
-    weights = convert_weights(bundle.weights(), bundle.manifest.architecture)
-    model.load_state_dict(weights, strict=False)  # the class has its position table, and other names for tied weights
-    model.final_logits_bias[0, _never(bundle.tokenizers.target)] = NEVER
-    model.generation_config = _build_generation(bundle.manifest, bundle.tokenizers.target)
-    with _without_bars():
-        model.save_pretrained(directory)
-    write_tokenizers(bundle, directory, max_length=POSITIONS)
-    (directory / CARD).write_text(_card(bundle), encoding="utf-8")
+def write_huggingface(bundle: Bundle, directory: Path) -> dict[str, Any]:
+    """Convert into an existing empty directory, and hand back its `config.json`.
+
+    A tokenizer that Headway did not learn is for others to write (`imports.tokenizers`).
+    """
+    from safetensors.torch import save_file
+
+    a = bundle.manifest.architecture
+    check_exportable(a)
+    weights = to_huggingface(bundle.weights(), a)
+    if isinstance(a, Architecture):
+        weights |= _complete_translator(a, bundle.tokenizers.target)
+    config = _describe(bundle)
+    save_file(weights, directory / "model.safetensors", metadata={"format": "pt"})
+    _write_json(directory / "config.json", config)
+    if isinstance(a, Architecture | T5Architecture | GptArchitecture):
+        _write_json(directory / "generation_config.json", _describe_search(bundle))
+    if isinstance(a, VitArchitecture):
+        _write_json(directory / "preprocessor_config.json", _describe_pictures(bundle, a))
+    if is_native(bundle.tokenizers):
+        write_tokenizers(bundle, directory, max_length=_longest(a))
+    (directory / CARD).write_text(write_card(bundle, positions=POSITIONS, max_new_tokens=MAX_NEW_TOKENS), encoding="utf-8")
+    return config
 
 
-def convert_weights(weights: Mapping[str, Tensor], architecture: Architecture) -> dict[str, Tensor]:
-    """Our weights by their names, with d_model in their order: even places first, then odd ones."""
-    a = architecture
-    order = torch.cat([torch.arange(0, a.d_model, 2), torch.arange(1, a.d_model, 2)])
-    embeddings = {
-        "source_embedding": "model.shared" if a.tie == "all" else "model.encoder.embed_tokens",
-        "target_embedding": "model.decoder.embed_tokens",
-        "output": "lm_head",
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _complete_translator(a: Architecture, target: Tokenizer) -> dict[str, Tensor]:
+    """What the classes have and our models have not: a bias that keeps marks from being written, and a position table."""
+    more = {}
+    if not a.output_bias:
+        more["final_logits_bias"] = torch.zeros(1, a.target_vocab)
+        more["final_logits_bias"][0, _never(target)] = NEVER
+    if a.norm == "pre":
+        table = sinusoids(torch.arange(POSITIONS), a.d_model)
+        table = torch.cat([table[:, 0::2], table[:, 1::2]], dim=1)
+        more |= {f"model.{stack}.embed_positions.weight": table.clone() for stack in ("encoder", "decoder")}
+    return more
+
+
+def _describe(bundle: Bundle) -> dict[str, Any]:
+    """`config.json`"""
+    a, source, target = bundle.manifest.architecture, bundle.tokenizers.source, bundle.tokenizers.target
+    config = write_config(a)
+    if isinstance(a, Architecture | T5Architecture):
+        config |= _name_marks(target) | {"forced_eos_token_id": None}
+    elif not isinstance(a, VitArchitecture):
+        config |= _name_marks(source)
+    if isinstance(a, Architecture):
+        config["max_position_embeddings"] = POSITIONS
+    if isinstance(target, ClassNames):
+        config["id2label"] = {str(number): name for number, name in enumerate(target.names)}
+        config["label2id"] = {name: number for number, name in enumerate(target.names)}
+    return config
+
+
+def _name_marks(tokenizer: Tokenizer) -> dict[str, Any]:
+    marks = {"bos_token_id": tokenizer.bos, "eos_token_id": tokenizer.eos, "pad_token_id": tokenizer.pad}
+    return {**marks, "decoder_start_token_id": tokenizer.bos}
+
+
+def _describe_search(bundle: Bundle) -> dict[str, Any]:
+    """The bundle's search, as near as `generate` comes: it knows the length penalty n^alpha only, and no limit by the input.
+
+    Where no bias keeps marks from being written, they are told as bad words, and the others share their probability.
+    """
+    a, target, decoding = bundle.manifest.architecture, bundle.tokenizers.target, bundle.manifest.decoding
+    if isinstance(a, GptArchitecture):
+        return {**_name_marks(target), "max_new_tokens": min(MAX_NEW_TOKENS, a.max_positions // 2)}
+    search: dict[str, Any] = {"length_penalty": decoding.length_penalty, "early_stopping": True} if decoding.beam > 1 else {}
+    if not isinstance(a, Architecture) or a.output_bias:
+        search |= {"bad_words_ids": [[mark] for mark in sorted({*_never(target)})], "renormalize_logits": True}
+    return {
+        "num_beams": decoding.beam,
+        "min_new_tokens": decoding.min_length,
+        "max_new_tokens": MAX_NEW_TOKENS,
+        "no_repeat_ngram_size": decoding.no_repeat_ngram,
+        **_name_marks(target),
+        **search,
     }
-    converted = {}
-    for name, tensor in weights.items():
-        part, kind = name.rsplit(".", 1)
-        if part in embeddings:
-            converted[f"{embeddings[part]}.{kind}"] = tensor[:, order]
-            continue
-        if part.endswith(_WRITE_THE_STREAM):
-            tensor = tensor[order]
-        elif kind == "weight":
-            tensor = tensor[:, order]
-        stack, _, place = part.partition(".")
-        if place == "norm":
-            converted[f"model.{stack}.layer_norm.{kind}"] = tensor
-            continue
-        _, layer, own = place.split(".", 2)
-        prefix = f"model.{stack}.layers.{layer}"
-        if own in _INPUTS:
-            for letter, rows in zip("qkv", tensor.chunk(3), strict=True):
-                converted[f"{prefix}.{_INPUTS[own]}.{letter}_proj.{kind}"] = rows
-        else:
-            converted[f"{prefix}.{_PARTS[own]}.{kind}"] = tensor
-    return converted
+
+
+def _describe_pictures(bundle: Bundle, a: VitArchitecture) -> dict[str, Any]:
+    pictures = bundle.manifest.pictures
+    assert pictures
+    return {
+        "image_processor_type": "ViTImageProcessor",
+        "do_resize": True,
+        "size": {"height": a.image_size, "width": a.image_size},
+        "resample": 2,
+        "do_rescale": True,
+        "rescale_factor": 1 / 255,
+        "do_normalize": True,
+        "image_mean": pictures.mean,
+        "image_std": pictures.deviation,
+    }
+
+
+def _never(target: Tokenizer) -> list[int]:
+    return [target.pad, target.bos, target.unk]
+
+
+def _longest(a: AnyArchitecture) -> int:
+    """Of texts that the tokenizer lets through when it is told to cut them."""
+    return a.max_positions if isinstance(a, BertArchitecture | GptArchitecture) else POSITIONS
 
 
 class HuggingFaceModel:
-    """What transformers makes of an exported directory, to be held against the bundle."""
+    """What transformers makes of an exported translator, to be held against the bundle."""
 
     def __init__(self, directory: Path) -> None:
         require_transformers()
@@ -125,10 +181,12 @@ class HuggingFaceModel:
     @torch.inference_mode()
     def logits(self, source: Sequence[int], target: Sequence[int]) -> np.ndarray:
         """Of each next token, [len(target) + 1, V], before the bias that rules marks out: all of them can be compared."""
-        hidden = self.model.model(
-            input_ids=torch.tensor([[*source, self.eos]]), decoder_input_ids=torch.tensor([[self.bos, *target]])
-        ).last_hidden_state
-        return self.model.lm_head(hidden)[0].numpy()
+        given = {"input_ids": torch.tensor([[*source, self.eos]]), "decoder_input_ids": torch.tensor([[self.bos, *target]])}
+        bias = getattr(self.model, "final_logits_bias", None)
+        if bias is None:
+            return self.model(**given).logits[0].numpy()
+        logits = self.model.lm_head(self.model.model(**given).last_hidden_state)
+        return (logits + bias.masked_fill(bias <= NEVER / 2, 0.0))[0].numpy()
 
     @torch.inference_mode()
     def translate(self, sources: Sequence[Sequence[int]], limits: Sequence[int]) -> list[list[int]]:
@@ -154,55 +212,36 @@ class HuggingFaceModel:
         ]
 
 
-def _build(a: Architecture, target: Tokenizer) -> "MarianMTModel | PegasusForConditionalGeneration":
-    from transformers import MarianConfig, MarianMTModel, PegasusConfig, PegasusForConditionalGeneration
+@torch.inference_mode()
+def find_largest_difference(bundle: Bundle, directory: Path, *, texts: Sequence[str] = (), seed: int = 1) -> float:
+    """Between the logits of a model that does not translate and those of its export: of texts, or of pieces or pixels drawn."""
+    require_transformers()
+    import transformers
 
-    settings: dict[str, Any] = {
-        "vocab_size": a.source_vocab,
-        "d_model": a.d_model,
-        "encoder_layers": a.n_layers,
-        "decoder_layers": a.n_decoder_layers,
-        "encoder_attention_heads": a.n_heads,
-        "decoder_attention_heads": a.n_heads,
-        "encoder_ffn_dim": a.d_ff,
-        "decoder_ffn_dim": a.d_ff,
-        "activation_function": a.activation,
-        "dropout": a.dropout,
-        "scale_embedding": True,
-        "max_position_embeddings": POSITIONS,
-        "tie_word_embeddings": a.tie != "none",
-        "decoder_start_token_id": target.bos,
-        "bos_token_id": target.bos,
-        "eos_token_id": target.eos,
-        "pad_token_id": target.pad,
-        "forced_eos_token_id": None,
-    }
-    with torch.random.fork_rng(devices=[]):  # the class draws initial values, which nobody needs
-        if a.norm == "pre":
-            return PegasusForConditionalGeneration(PegasusConfig(**settings))
-        shared = a.tie == "all"
-        return MarianMTModel(
-            MarianConfig(**settings, share_encoder_decoder_embeddings=shared, decoder_vocab_size=a.target_vocab)
-        )
+    a = bundle.manifest.architecture
+    with _without_bars():
+        theirs = getattr(transformers, write_config(a)["architectures"][0]).from_pretrained(directory).eval()
+    ours, largest = bundle.build_model(), 0.0
+    for given in _make_inputs(bundle, texts, torch.Generator().manual_seed(seed)):
+        logits = theirs(given).logits
+        found = ours(given).reshape(logits.shape) - logits
+        largest = float(torch.maximum(torch.tensor(largest), found.abs().max()))  # NaN stays NaN
+    return largest
 
 
-def _build_generation(manifest: Manifest, target: Tokenizer) -> "GenerationConfig":
-    """The bundle's search, as near as `generate` comes: it knows the length penalty n^alpha only, and no limit by the input."""
-    from transformers import GenerationConfig
-
-    decoding = manifest.decoding
-    search = {"length_penalty": decoding.length_penalty, "early_stopping": True} if decoding.beam > 1 else {}
-    return GenerationConfig(
-        num_beams=decoding.beam,
-        min_new_tokens=decoding.min_length,
-        max_new_tokens=MAX_NEW_TOKENS,
-        no_repeat_ngram_size=decoding.no_repeat_ngram,
-        decoder_start_token_id=target.bos,
-        bos_token_id=target.bos,
-        eos_token_id=target.eos,
-        pad_token_id=target.pad,
-        **search,
-    )
+def _make_inputs(bundle: Bundle, texts: Sequence[str], generator: torch.Generator) -> Iterator[Tensor]:
+    a, source = bundle.manifest.architecture, bundle.tokenizers.source
+    if isinstance(a, VitArchitecture):
+        yield torch.randn(8, a.channels, a.image_size, a.image_size, generator=generator)
+        return
+    assert isinstance(a, BertArchitecture | GptArchitecture)
+    around = ([source.bos], [source.eos]) if isinstance(a, BertArchitecture) else ([], [])
+    plain = [piece for piece in range(source.size) if piece != source.pad]
+    drawn = [[plain[i] for i in torch.randint(len(plain), (24,), generator=generator)] for _ in range(8)]
+    for pieces in source.encode(texts) or drawn:
+        if pieces:
+            cut = pieces[: a.max_positions - len(around[0]) - len(around[1])]
+            yield torch.tensor([[*around[0], *cut, *around[1]]])
 
 
 @contextmanager
@@ -217,36 +256,3 @@ def _without_bars() -> Iterator[None]:
     finally:
         if shown:
             logging.enable_progress_bar()
-
-
-def _never(target: Tokenizer) -> list[int]:
-    return [target.pad, target.bos, target.unk]
-
-
-def _card(bundle: Bundle) -> str:
-    m = bundle.manifest
-    writes = "tokenizer" if bundle.tokenizers.shared else f'AutoTokenizer.from_pretrained("DIRECTORY/{TARGET}")'
-    ties = _TIES if m.tokenizer.kind == "unigram" else ""
-    return f"""---
-library_name: transformers
-pipeline_tag: translation
----
-# {m.source_language} → {m.target_language}
-
-A translator made with Headway {m.version}, for Hugging Face transformers:
-
-```python
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-model, tokenizer = (kind.from_pretrained("DIRECTORY") for kind in (AutoModelForSeq2SeqLM, AutoTokenizer))
-ids = model.generate(**tokenizer(["A dog runs."], return_tensors="pt", padding=True))
-print({writes}.batch_decode(ids, skip_special_tokens=True))
-```
-
-- Text goes in as it is; the tokenizer gives the ids that Headway's gives.{ties}
-- A source has at most {POSITIONS:,} pieces, its end counted: `truncation=True` cuts it there, and without that a longer one
-  fails with an IndexError. A translation has at most {MAX_NEW_TOKENS} (`max_new_tokens`).
-- Greedy translations are Headway's. With a beam some may differ: `generate` has its own length penalty, n^alpha, and end.
-- The tokenizer's tables for composing characters (NFC) are those of Unicode 9: marks that came later are not put in order.
-- A lone surrogate, which a Python string may hold but no text, is refused by the tokenizer; Headway reads it as U+FFFD.
-- Bytes that are no UTF-8, should the model write some, become a U+FFFD each, and so do the good ones beside them.
-"""

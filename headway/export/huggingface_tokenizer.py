@@ -14,12 +14,16 @@ import sentencepiece
 
 from headway.bundle import TOKENIZER, Bundle
 from headway.errors import HeadwayError
+from headway.text.json_tokenizer import require_tokenizers
+from headway.text.subwords import MASK
+from headway.text.tokenizer import SentencePieceTokenizer, Tokenizers
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer, decoders, normalizers
 
 TARGET = "target_tokenizer"  # where the target's stands if it has a vocabulary of its own
 _SPACE, _ESCAPE = "\u2581", "\ufdd0"  # as in text.subwords
+Marks = Literal["end", "both", "none"]  # where a text has marks that the model reads
 _NONCHARACTERS = [chr(code) for code in range(0xFDD1, 0xFDF0)]
 
 
@@ -30,13 +34,22 @@ class Pieces:
     names: list[str]
     scores: list[float]
     plain: list[bool]  # cut out of text: neither a mark nor a byte
+    others: list[str]  # marks besides the four: for what is hidden
+    begins_with_space: bool = True  # a text is cut as if a space stood before it
 
     @classmethod
     def read(cls, model: Path) -> "Pieces":
         processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
         ids = range(processor.get_piece_size())
         plain = [not (processor.is_control(i) or processor.is_unknown(i) or processor.is_byte(i)) for i in ids]
-        return cls([processor.id_to_piece(i) for i in ids], [processor.get_score(i) for i in ids], plain)
+        others = [processor.id_to_piece(i) for i in ids[4:] if processor.is_control(i)]
+        return cls(
+            [processor.id_to_piece(i) for i in ids],
+            [processor.get_score(i) for i in ids],
+            plain,
+            others,
+            processor.normalize("a").startswith(_SPACE),
+        )
 
     @property
     def marks(self) -> list[str]:
@@ -65,18 +78,29 @@ def require_transformers() -> None:
     try:
         import transformers  # noqa: F401
     except ImportError:
-        raise HeadwayError("transformers is not installed.", "Install it: pip install 'headway[huggingface]'") from None
+        raise HeadwayError("transformers is not installed.", "Install it: pip install transformers") from None
+
+
+def is_native(tokenizers: Tokenizers) -> bool:
+    """Whether text is cut by a vocabulary that Headway learned; others go back to the form in which they came."""
+    return isinstance(tokenizers.source, SentencePieceTokenizer)
+
+
+def _find_marks(bundle: Bundle) -> Marks:
+    return {"bert": "both", "gpt": "none"}.get(bundle.manifest.architecture.kind, "end")  # type: ignore[return-value]
 
 
 def write_tokenizers(bundle: Bundle, directory: Path, *, max_length: int) -> None:
     """The source's tokenizer, which is the target's too if they share one; else that one in a directory of its own."""
-    files, kind = bundle.directory / TOKENIZER, bundle.manifest.tokenizer.kind
+    require_tokenizers()
+    files, kind, marks = bundle.directory / TOKENIZER, bundle.manifest.tokenizer.kind, _find_marks(bundle)
     if bundle.tokenizers.shared:
-        _write(files / "shared.model", kind, directory, max_length)
+        _write(files / "shared.model", kind, directory, max_length, marks)
         return
-    _write(files / "source.model", kind, directory, max_length)
-    (directory / TARGET).mkdir()
-    _write(files / "target.model", kind, directory / TARGET, max_length)
+    _write(files / "source.model", kind, directory, max_length, marks)
+    if isinstance(bundle.tokenizers.target, SentencePieceTokenizer):
+        (directory / TARGET).mkdir()
+        _write(files / "target.model", kind, directory / TARGET, max_length, marks)
 
 
 def check_tokenizer(bundle: Bundle, directory: Path, texts: Sequence[str]) -> list[str]:
@@ -85,14 +109,15 @@ def check_tokenizer(bundle: Bundle, directory: Path, texts: Sequence[str]) -> li
     from transformers import AutoTokenizer
 
     pairs = [(bundle.tokenizers.source, directory)]
-    if not bundle.tokenizers.shared:
+    if (directory / TARGET).is_dir():
         pairs.append((bundle.tokenizers.target, directory / TARGET))
     different: set[str] = set()
     for ours, place in pairs:
         theirs = AutoTokenizer.from_pretrained(place)
+        before, after = {"end": ([], [ours.eos]), "both": ([ours.bos], [ours.eos]), "none": ([], [])}[_find_marks(bundle)]
         for text, ids in zip(texts, ours.encode(texts), strict=True):
             try:
-                same = theirs(text, verbose=False).input_ids == [*ids, ours.eos]
+                same = theirs(text, verbose=False).input_ids == [*before, *ids, *after]
             except TypeError:  # a lone surrogate: `tokenizers` takes nothing that is not UTF-8
                 same = False
             if not same:
@@ -100,11 +125,11 @@ def check_tokenizer(bundle: Bundle, directory: Path, texts: Sequence[str]) -> li
     return [text for text in texts if text in different]
 
 
-def build_tokenizer(pieces: Pieces, kind: Literal["bpe", "unigram"]) -> "Tokenizer":
+def build_tokenizer(pieces: Pieces, kind: str, marks: Marks = "end") -> "Tokenizer":
     from tokenizers import AddedToken, Tokenizer, models, processors
 
-    _, _, eos, unk = pieces.marks
-    if kind == "bpe":
+    _, bos, eos, unk = pieces.marks
+    if kind != "unigram":  # single characters are pieces without merges
         vocabulary = {name: i for i, name in enumerate(pieces.names)}
         tokenizer = Tokenizer(models.BPE(vocabulary, pieces.find_merges(), unk_token=unk, byte_fallback=True))
     else:
@@ -112,23 +137,33 @@ def build_tokenizer(pieces: Pieces, kind: Literal["bpe", "unigram"]) -> "Tokeniz
         tokenizer = Tokenizer(models.Unigram(scored, pieces.marks.index(unk), byte_fallback=True))
     tokenizer.normalizer = _build_normalizer(pieces, kind)
     tokenizer.decoder = _build_decoder(pieces, kind)
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single=f"$A {eos}", pair=f"$A {eos} $B:1 {eos}:1", special_tokens=[(eos, pieces.marks.index(eos))]
-    )
-    tokenizer.add_special_tokens([AddedToken(mark, special=True, normalized=False) for mark in pieces.marks])
+    if marks != "none":
+        first = f"{bos} " if marks == "both" else ""
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single=f"{first}$A {eos}",
+            pair=f"{first}$A {eos} $B:1 {eos}:1",
+            special_tokens=[(mark, pieces.marks.index(mark)) for mark in (bos, eos)],
+        )
+    all_marks = [*pieces.marks, *pieces.others]
+    tokenizer.add_special_tokens([AddedToken(mark, special=True, normalized=False) for mark in all_marks])
     return tokenizer
 
 
-def _write(model: Path, kind: Literal["bpe", "unigram"], directory: Path, max_length: int) -> None:
+def _write(model: Path, kind: str, directory: Path, max_length: int, marks: Marks) -> None:
     pieces = Pieces.read(model)
-    build_tokenizer(pieces, kind).save(str(directory / "tokenizer.json"))
+    build_tokenizer(pieces, kind, marks).save(str(directory / "tokenizer.json"))
+    _, bos, eos, _ = pieces.marks
+    sentinels = [mark for mark in pieces.others if mark != MASK]
     settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         **dict(zip(("pad_token", "bos_token", "eos_token", "unk_token"), pieces.marks, strict=True)),
+        **({"cls_token": bos, "sep_token": eos} if marks == "both" else {}),
+        **({"mask_token": MASK} if MASK in pieces.others else {}),
+        **({"additional_special_tokens": sentinels} if sentinels else {}),
         "model_max_length": max_length,
         "model_input_names": ["input_ids", "attention_mask"],
         "clean_up_tokenization_spaces": False,
-        "split_special_tokens": True,  # "</s>" in a text is text
+        "split_special_tokens": not pieces.others,  # "</s>" in a text is text, but "<mask>" must be found
     }
     (directory / "tokenizer_config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
 
@@ -143,7 +178,7 @@ def _rename(pieces: Pieces) -> list[str]:
     return [name.replace("<", sign) if plain else name for name, plain in zip(pieces.names, pieces.plain, strict=True)]
 
 
-def _build_normalizer(pieces: Pieces, kind: Literal["bpe", "unigram"]) -> "normalizers.Sequence":
+def _build_normalizer(pieces: Pieces, kind: str) -> "normalizers.Sequence":
     """What `SentencePieceTokenizer.encode` does to a text, and then SentencePiece: a space in front, U+2581 for spaces."""
     from tokenizers import normalizers
     from tokenizers.normalizers import NFC, Prepend, Replace
@@ -154,16 +189,17 @@ def _build_normalizer(pieces: Pieces, kind: Literal["bpe", "unigram"]) -> "norma
         steps.append(Replace("<", _spell("<")))
     elif kind == "unigram" and sign is not None:  # the sign itself, should a text hold it, is spelled in bytes
         steps += [Replace(sign, f"{_ESCAPE}2"), Replace("<", sign), Replace(f"{_ESCAPE}2", _spell(sign))]
-    return normalizers.Sequence([*steps, Prepend(_SPACE), Replace(" ", _SPACE)])
+    return normalizers.Sequence([*steps, *([Prepend(_SPACE)] if pieces.begins_with_space else []), Replace(" ", _SPACE)])
 
 
-def _build_decoder(pieces: Pieces, kind: Literal["bpe", "unigram"]) -> "decoders.Sequence":
+def _build_decoder(pieces: Pieces, kind: str) -> "decoders.Sequence":
     from tokenizers import decoders
     from tokenizers.decoders import ByteFallback, Fuse, Metaspace, Replace
 
     signs = [Replace(pieces.stand_in, "<")] if kind == "unigram" and pieces.stand_in else []
     unescape = [Replace(f"{_ESCAPE}1", _SPACE), Replace(f"{_ESCAPE}0", _ESCAPE)]
-    return decoders.Sequence([Metaspace(_SPACE, "always"), *signs, ByteFallback(), Fuse(), *unescape])
+    spaces = Metaspace(_SPACE, "always" if pieces.begins_with_space else "never")
+    return decoders.Sequence([spaces, *signs, ByteFallback(), Fuse(), *unescape])
 
 
 def _spell(character: str) -> str:

@@ -17,15 +17,15 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from headway import __version__
+from headway.architectures import Architecture
 from headway.bundle import TOKENIZER, Bundle, Manifest
-from headway.config import Architecture
 from headway.errors import BundleError, HeadwayError, RequestError
 from headway.models.transformer import Transformer
 from headway.models.weights import set_weights
 from headway.nn.attention import MultiHeadAttention, attention
 from headway.nn.cache import DecoderCache, KeyValue, LayerCache
 from headway.nn.positions import SinusoidalPositions, sinusoids
-from headway.text.tokenizer import Tokenizers
+from headway.text.tokenizer import SentencePieceTokenizer, Tokenizers
 
 FORMAT = 1
 OPSET = 17  # the first with layer norms; runtimes since 2022 read it
@@ -85,9 +85,15 @@ def write_onnx(bundle: Bundle, directory: Path) -> None:
     except ImportError:
         raise HeadwayError("Writing ONNX files needs the package onnx.", _EXTRA) from None
     manifest, tokenizers = bundle.manifest, bundle.tokenizers
-    encoder, decoder = describe_encoder(manifest.architecture), describe_decoder(manifest.architecture)
-    _check_sizes(manifest.architecture)
-    model = Transformer(manifest.architecture, pad=tokenizers.source.pad)
+    a = bundle.require_transformer("ONNX")
+    if not isinstance(tokenizers.source, SentencePieceTokenizer):
+        raise RequestError(
+            f"{bundle.directory} was imported, and has a tokenizer that is not told in ONNX.",
+            "Use --to ctranslate2 or --to huggingface.",
+        )
+    encoder, decoder = describe_encoder(a), describe_decoder(a)
+    _check_sizes(a)
+    model = Transformer(a, pad=tokenizers.source.pad)
     set_weights(model, bundle.weights())
     _make_traceable(model)
     never = [tokenizers.target.pad, tokenizers.target.bos, tokenizers.target.unk]
@@ -95,7 +101,7 @@ def write_onnx(bundle: Bundle, directory: Path) -> None:
     _trace(_StepPart(model, never), decoder, directory)
     tokenizers.save(directory / TOKENIZER)
     (directory / CARD).write_text(_card(manifest), encoding="utf-8")
-    facts = _facts(manifest, tokenizers, never, encoder, decoder)
+    facts = _facts(manifest, a, tokenizers, never, encoder, decoder)
     (directory / FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 
 
@@ -150,7 +156,7 @@ class _EncoderPart(nn.Module):
     def forward(self, source: Tensor) -> tuple[Tensor, ...]:
         cache = self.model.start(source)
         assert cache.memory_mask is not None
-        return (*(tensor for layer in cache.layers for tensor in _flatten(layer.memory)), cache.memory_mask)
+        return (*(tensor for layer in cache.layers if layer.memory for tensor in _flatten(layer.memory)), cache.memory_mask)
 
 
 class _StepPart(nn.Module):
@@ -160,6 +166,8 @@ class _StepPart(nn.Module):
         super().__init__()
         self.model = model
         self.register_buffer("never", torch.zeros(model.architecture.target_vocab))
+        if model.output.bias is not None:
+            self.never += model.output.bias.detach()
         self.never[list(never)] = NEVER
 
     def forward(self, tokens: Tensor, *caches_and_mask: Tensor) -> tuple[Tensor, ...]:
@@ -197,9 +205,11 @@ def _trace(part: nn.Module, graph: Graph, directory: Path) -> None:
         )
 
 
-def _facts(manifest: Manifest, tokenizers: Tokenizers, never: Sequence[int], encoder: Graph, decoder: Graph) -> dict[str, Any]:
+def _facts(
+    manifest: Manifest, a: Architecture, tokenizers: Tokenizers, never: Sequence[int], encoder: Graph, decoder: Graph
+) -> dict[str, Any]:
     """All that a program in any language needs to turn text into text."""
-    a, source, target = manifest.architecture, tokenizers.source, tokenizers.target
+    source, target = tokenizers.source, tokenizers.target
     files = ("shared.model", "shared.model") if tokenizers.shared else ("source.model", "target.model")
     return {
         "format": FORMAT,

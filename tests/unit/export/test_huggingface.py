@@ -20,17 +20,34 @@ import torch
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from headway.bundle import Bundle, Manifest, read_bundle, write_bundle
-from headway.config import Architecture, DecodingSettings, TokenizerSettings
+from headway.architectures import (
+    AnyArchitecture,
+    Architecture,
+    BertArchitecture,
+    GptArchitecture,
+    T5Architecture,
+    VitArchitecture,
+)
+from headway.bundle import Bundle, Manifest, Pictures, read_bundle, write_bundle
+from headway.config import DecodingSettings, TokenizerSettings
 from headway.decoding.options import Options
 from headway.engines.engine import Job
 from headway.engines.torch import TorchEngine
 from headway.errors import HeadwayError, RequestError
-from headway.export.huggingface import HuggingFaceModel, check_exportable, check_tokenizer, write_huggingface
+from headway.export.huggingface import (
+    HuggingFaceModel,
+    check_exportable,
+    check_tokenizer,
+    find_largest_difference,
+    write_huggingface,
+)
 from headway.export.huggingface_tokenizer import Pieces, build_tokenizer
-from headway.models.transformer import Transformer, build
+from headway.models.build import assemble, build
+from headway.models.transformer import Transformer
 from headway.models.weights import get_weights
+from headway.text.class_names import ClassNames
 from headway.text.normalize import normalize
+from headway.text.subwords import MASK, SENTINELS
 from headway.text.tokenizer import SentencePieceTokenizer, Tokenizers
 
 pytest.importorskip("transformers")
@@ -322,8 +339,98 @@ def test_a_refusal_leaves_nothing_behind(plain: Export, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_missing_package_is_named(plain: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transformers_is_not_needed_to_write(plain: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
-    for ask in (lambda: write_huggingface(plain.bundle, tmp_path), lambda: HuggingFaceModel(plain.directory)):
-        with pytest.raises(HeadwayError, match=r"headway\[huggingface\]"):
-            ask()
+    write_huggingface(plain.bundle, tmp_path)
+    for path in plain.directory.iterdir():
+        assert (tmp_path / path.name).read_bytes() == path.read_bytes()
+    with pytest.raises(HeadwayError, match=r"headway\[huggingface\]"):
+        HuggingFaceModel(plain.directory)
+
+
+def test_a_missing_package_is_named(plain: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(HeadwayError, match=r"headway\[huggingface\]"):
+        write_huggingface(plain.bundle, tmp_path)
+
+
+TEXTS = SentencePieceTokenizer.train(make_lines(seed=1), kind="unigram", vocab_size=440, marks=[MASK, *SENTINELS[:9]])
+CHARACTERS = SentencePieceTokenizer.train(make_lines(seed=1), kind="char", vocab_size=400, begins_with_space=False)
+SHAPE: dict[str, Any] = {"n_layers": 2, "d_model": 12, "d_ff": 20, "n_heads": 3, "dropout": 0.1, "activation": "gelu"}
+T5_SHAPE = SHAPE | {"vocab": TEXTS.size, "n_decoder_layers": 1, "d_k": 5, "buckets": 8, "max_distance": 20}
+NAMES = ClassNames(["good", "bad", "so so"])
+RELATIVES: dict[str, tuple[AnyArchitecture, Tokenizers]] = {
+    "t5": (T5Architecture(**T5_SHAPE, gated=False, tie=True), Tokenizers(TEXTS, TEXTS)),
+    "t5 1.1": (T5Architecture(**T5_SHAPE | {"activation": "gelu-tanh"}, gated=True, tie=False), Tokenizers(TEXTS, TEXTS)),
+    "bert": (BertArchitecture(**SHAPE, vocab=TEXTS.size, max_positions=20), Tokenizers(TEXTS, TEXTS)),
+    "classes": (BertArchitecture(**SHAPE, vocab=TEXTS.size, max_positions=20, classes=3), Tokenizers(TEXTS, NAMES)),
+    "gpt": (GptArchitecture(**SHAPE, vocab=CHARACTERS.size, max_positions=20), Tokenizers(CHARACTERS, CHARACTERS)),
+    "vit": (VitArchitecture(**SHAPE, image_size=9, patch_size=4, channels=2, classes=3), Tokenizers(NAMES, NAMES)),
+}
+
+
+@pytest.fixture(scope="module", params=RELATIVES)
+def relative(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Bundle, Path]:
+    """A bundle of our own that is no translator of the paper's kind, and its export."""
+    place = tmp_path_factory.mktemp("relative")
+    architecture, tokenizers = RELATIVES[request.param]
+    model = assemble(architecture, pad=0).eval()
+    with torch.no_grad(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(4)
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.4)
+    pictures = Pictures(mean=[0.1, 0.2], deviation=[0.3, 0.4]) if architecture.kind == "vit" else None
+    kind = TokenizerSettings.model_construct(kind="char" if tokenizers.source is CHARACTERS else "unigram")
+    manifest = Manifest(architecture=architecture, tokenizer=kind, pictures=pictures)
+    write_bundle(place / "bundle", manifest, get_weights(model), tokenizers)
+    bundle = read_bundle(place / "bundle")
+    (place / "exported").mkdir()
+    write_huggingface(bundle, place / "exported")
+    return bundle, place / "exported"
+
+
+def test_relatives_have_the_same_logits(relative: tuple[Bundle, Path]) -> None:
+    import transformers
+
+    bundle, directory = relative
+    config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+    kind = getattr(transformers, config["architectures"][0])
+    _, found = kind.from_pretrained(directory, output_loading_info=True)
+    assert not any(found.values()), found
+    if config["model_type"] != "t5":
+        assert find_largest_difference(bundle, directory) < 1e-4
+        return
+    with torch.inference_mode():
+        ours = bundle.build_model()(torch.tensor([[*SOURCE, 2]]), torch.tensor([[1, *TARGET]]))[0].numpy()
+    model = HuggingFaceModel(directory)
+    np.testing.assert_allclose(model.logits(SOURCE, TARGET), ours, atol=1e-4, rtol=1e-5)
+    assert min(min(one, default=4) for one in model.translate([SOURCE, TARGET], [9, 9])) > 1
+
+
+def test_relatives_read_the_same_ids(relative: tuple[Bundle, Path]) -> None:
+    from transformers import AutoTokenizer
+
+    bundle, directory = relative
+    if bundle.manifest.architecture.kind == "vit":
+        settings = json.loads((directory / "preprocessor_config.json").read_text(encoding="utf-8"))
+        assert settings["image_mean"] == [0.1, 0.2] and settings["image_std"] == [0.3, 0.4]
+        return
+    texts = [*make_lines(seed=1)[:9], " two  spaces ", "é 😀"]
+    assert check_tokenizer(bundle, directory, texts) == []
+    tokenizer, ours = AutoTokenizer.from_pretrained(directory), bundle.tokenizers.source
+    for text in texts:
+        assert tokenizer.decode(tokenizer(text).input_ids, skip_special_tokens=True) == ours.decode(ours.encode([text]))[0]
+    if ours.mask is not None:
+        assert tokenizer.mask_token_id == ours.mask and ours.mask in tokenizer("a <mask> b").input_ids
+
+
+def test_classes_keep_their_names(relative: tuple[Bundle, Path]) -> None:
+    bundle, directory = relative
+    if bundle.tokenizers.target.SUFFIX == NAMES.SUFFIX:
+        config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+        assert list(config["id2label"].values()) == NAMES.names
+
+
+def test_a_gate_that_t5_has_not() -> None:
+    with pytest.raises(RequestError, match="gelu-tanh"):
+        check_exportable(T5Architecture(**T5_SHAPE, gated=True, tie=True))

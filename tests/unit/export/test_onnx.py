@@ -15,14 +15,15 @@ import pytest
 import torch
 from torch import nn
 
+from headway.architectures import Architecture
 from headway.bundle import Bundle, Manifest, read_bundle, write_bundle
-from headway.config import Architecture
 from headway.decoding.options import Options
 from headway.engines.engine import Job
 from headway.engines.torch import TorchEngine
 from headway.errors import BundleError, HeadwayError, RequestError
 from headway.export.onnx import FACTS, OnnxModel, write_onnx
-from headway.models.transformer import Transformer, build
+from headway.models.build import build
+from headway.models.transformer import Transformer
 from headway.models.weights import get_weights
 from headway.text.tokenizer import SentencePieceTokenizer, Tokenizers
 

@@ -1,0 +1,284 @@
+"""Tokenizer files as Hugging Face has them, into our tokenizers and back: for each kind of model those of its own."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headway.errors import BundleError, RequestError
+from headway.text.json_tokenizer import JsonTokenizer, require_tokenizers
+from headway.text.piece_list import PieceListTokenizer
+from headway.text.tokenizer import Tokenizer, Tokenizers
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer as LibraryTokenizer
+
+_JSON, _SETTINGS, _SPECIAL = "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"
+_SENTINELS = 100  # of T5, if nothing else is said
+_NAMES = {
+    "marian": {"pad": "<pad>", "eos": "</s>", "unk": "<unk>"},
+    "t5": {"pad": "<pad>", "eos": "</s>", "unk": "<unk>"},
+    "bert": {"pad": "[PAD]", "cls": "[CLS]", "sep": "[SEP]", "unk": "[UNK]", "mask": "[MASK]"},
+    "gpt2": {"bos": "<|endoftext|>", "eos": "<|endoftext|>", "unk": "<|endoftext|>"},
+}
+_COPY_AGAIN = "Take a whole copy of the model, with its tokenizer's files."
+
+
+def read_tokenizers(directory: Path, config: dict[str, Any]) -> Tokenizers:
+    """The tokenizers of a model whose config.json says `config`."""
+    kind = config.get("model_type")
+    read: dict[Any, Callable[[Path, dict[str, Any]], Tokenizers]] = {
+        "marian": _read_marian,
+        "t5": _read_t5,
+        "bert": _read_bert,
+        "gpt2": _read_gpt2,
+    }
+    if kind not in read:
+        raise RequestError(f"Headway knows no tokenizer of the model type {kind!r}.", f"It knows those of {', '.join(read)}.")
+    settings = _read_json(directory / _SPECIAL, {}) | _read_json(directory / _SETTINGS, {})
+    tokenizers = read[kind](directory, settings)
+    _check(tokenizers, directory, config)
+    return tokenizers
+
+
+def write_tokenizer(tokenizers: Tokenizers, directory: Path, config: dict[str, Any]) -> None:
+    """The files that `transformers` looks for beside such a config.json; `read_tokenizers` reads them too."""
+    kind, source, target = config.get("model_type"), tokenizers.source, tokenizers.target
+    if kind == "marian" and isinstance(source, PieceListTokenizer) and isinstance(target, PieceListTokenizer):
+        _write_marian(source, target, directory)
+    elif kind == "t5" and isinstance(source, PieceListTokenizer):
+        (directory / "spiece.model").write_bytes(source.model)
+        _write_settings(directory, "T5Tokenizer", _label(source.marks), extra_ids=len(source.sentinels))
+    elif kind in ("t5", "bert", "gpt2") and isinstance(source, JsonTokenizer):
+        (directory / _JSON).write_text(source.content, encoding="utf-8")
+        write = {"t5": _write_t5_settings, "bert": _write_bert_settings, "gpt2": _write_gpt2_settings}[kind]
+        write(source, directory)
+    else:
+        raise RequestError(
+            f"A {type(source).__name__} is no tokenizer of a model of the type {kind!r}.",
+            "Tokenizers go back to Hugging Face's form for models that came from there.",
+        )
+
+
+def _read_marian(directory: Path, settings: dict[str, Any]) -> Tokenizers:
+    ids = _read_ids(_find(directory, "vocab.json", "marian"))
+    target_ids = ids
+    if settings.get("separate_vocabs"):
+        target_ids = _read_ids(_find(directory, "target_vocab.json", "marian"))
+    source_model, target_model = (_find(directory, f"{side}.spm", "marian") for side in ("source", "target"))
+    marks = list(_read_marks("marian", settings).values())
+    source = _load_pieces(source_model, ids, marks, languages=True)
+    if target_ids == ids and target_model.read_bytes() == source.model:
+        return Tokenizers(source, source)
+    return Tokenizers(source, _load_pieces(target_model, target_ids, marks, languages=True))
+
+
+def _read_t5(directory: Path, settings: dict[str, Any]) -> Tokenizers:
+    marks = _read_marks("t5", settings)
+    model = directory / "spiece.model"
+    if not model.exists() and (directory / _JSON).exists():
+        return _both(_load_json(directory / _JSON, marks | {"bos": marks["pad"]}))
+    model = _find(directory, "spiece.model", "t5", _JSON)
+    names = list_pieces(model)
+    names += [f"<extra_id_{number}>" for number in reversed(range(int(settings.get("extra_ids", _SENTINELS))))]
+    return _both(_load_pieces(model, {name: number for number, name in enumerate(names)}, list(marks.values())))
+
+
+def _read_bert(directory: Path, settings: dict[str, Any]) -> Tokenizers:
+    found = _read_marks("bert", settings)
+    marks = {"pad": found["pad"], "bos": found["cls"], "eos": found["sep"], "unk": found["unk"], "mask": found["mask"]}
+    if (directory / _JSON).exists():
+        return _both(_load_json(directory / _JSON, marks))
+    return _both(_build(_find(directory, "vocab.txt", "bert", _JSON), lambda path: _build_bert(path, settings, marks), marks))
+
+
+def _read_gpt2(directory: Path, settings: dict[str, Any]) -> Tokenizers:
+    marks = _read_marks("gpt2", settings)
+    if pad := _name(settings.get("pad_token")):
+        marks["pad"] = pad
+    if (directory / _JSON).exists():
+        return _both(_load_json(directory / _JSON, marks))
+    merges = _find(directory, "merges.txt", "gpt2", _JSON)
+    vocabulary = _find(directory, "vocab.json", "gpt2", _JSON)
+    return _both(_build(vocabulary, lambda path: _build_gpt2(path, merges, settings), marks))
+
+
+def _build_bert(vocabulary: Path, settings: dict[str, Any], marks: dict[str, str]) -> "LibraryTokenizer":
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
+
+    tokenizer = Tokenizer(models.WordPiece(models.WordPiece.read_file(str(vocabulary)), unk_token=marks["unk"]))
+    tokenizer.normalizer = normalizers.BertNormalizer(
+        clean_text=True,
+        handle_chinese_chars=settings.get("tokenize_chinese_chars", True),
+        strip_accents=settings.get("strip_accents"),
+        lowercase=settings.get("do_lower_case", True),
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece(prefix="##")
+    return tokenizer
+
+
+def _build_gpt2(vocabulary: Path, merges: Path, settings: dict[str, Any]) -> "LibraryTokenizer":
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    tokenizer = Tokenizer(models.BPE(*models.BPE.read_file(str(vocabulary), str(merges))))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=settings.get("add_prefix_space", False))
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer
+
+
+def _build(path: Path, make: Callable[[Path], "LibraryTokenizer"], marks: dict[str, str]) -> JsonTokenizer:
+    require_tokenizers()
+    from tokenizers import AddedToken
+
+    try:
+        tokenizer = make(path)
+        missing = [mark for mark in marks.values() if tokenizer.token_to_id(mark) is None]
+        if missing:
+            raise ValueError(f"it has no {', '.join(dict.fromkeys(missing))}")
+        tokenizer.add_special_tokens(
+            [AddedToken(mark, special=True, normalized=False) for mark in dict.fromkeys(marks.values())]
+        )
+        return JsonTokenizer(tokenizer.to_str(), marks)
+    except Exception as error:  # the library raises nothing narrower
+        raise _damaged(path, error) from None
+
+
+def _write_marian(source: PieceListTokenizer, target: PieceListTokenizer, directory: Path) -> None:
+    (directory / "source.spm").write_bytes(source.model)
+    (directory / "target.spm").write_bytes(target.model)
+    _write_json(directory / "vocab.json", source.ids)
+    separate = target.ids != source.ids
+    if separate:
+        _write_json(directory / "target_vocab.json", target.ids)
+    _write_settings(directory, "MarianTokenizer", _label(source.marks), separate_vocabs=separate)
+
+
+def _write_t5_settings(tokenizer: JsonTokenizer, directory: Path) -> None:
+    marks = _label([tokenizer.marks[mark] for mark in ("pad", "eos", "unk")])
+    _write_settings(directory, "T5Tokenizer", marks, extra_ids=len(tokenizer.sentinels))
+
+
+def _write_bert_settings(tokenizer: JsonTokenizer, directory: Path) -> None:
+    names = {"pad": "pad", "bos": "cls", "eos": "sep", "unk": "unk", "mask": "mask"}
+    marks = {f"{theirs}_token": tokenizer.marks[ours] for ours, theirs in names.items()}
+    cleaning = tokenizer.settings.get("normalizer") or {}
+    if cleaning.get("type") != "BertNormalizer":  # transformers' own class would put one in its place
+        _write_settings(directory, "PreTrainedTokenizerFast", marks)
+        return
+    _write_settings(
+        directory,
+        "BertTokenizer",
+        marks,
+        do_lower_case=cleaning["lowercase"],
+        strip_accents=cleaning["strip_accents"],
+        tokenize_chinese_chars=cleaning["handle_chinese_chars"],
+    )
+
+
+def _write_gpt2_settings(tokenizer: JsonTokenizer, directory: Path) -> None:
+    marks = {f"{name}_token": mark for name, mark in tokenizer.marks.items()}
+    space = bool((tokenizer.settings.get("pre_tokenizer") or {}).get("add_prefix_space", False))
+    _write_settings(directory, "GPT2Tokenizer", marks, add_prefix_space=space)
+
+
+def _write_settings(directory: Path, kind: str, marks: dict[str, str], **more: Any) -> None:
+    _write_json(directory / _SETTINGS, {"tokenizer_class": kind, **marks, **more, "clean_up_tokenization_spaces": False})
+
+
+def _label(marks: list[str]) -> dict[str, str]:
+    return dict(zip(("pad_token", "eos_token", "unk_token"), marks, strict=True))
+
+
+def list_pieces(model: Path) -> list[str]:
+    """The pieces of a SentencePiece model, in the order of its own ids."""
+    import sentencepiece
+
+    try:
+        processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
+    except (RuntimeError, OSError) as error:
+        raise _damaged(model, error) from None
+    return [processor.id_to_piece(number) for number in range(processor.get_piece_size())]
+
+
+def _both(tokenizer: Tokenizer) -> Tokenizers:
+    return Tokenizers(tokenizer, tokenizer)
+
+
+def _read_marks(kind: str, settings: dict[str, Any]) -> dict[str, str]:
+    return {mark: _name(settings.get(f"{mark}_token")) or usual for mark, usual in _NAMES[kind].items()}
+
+
+def _name(token: Any) -> str | None:
+    """A token is a text, or a dictionary with one."""
+    return token.get("content") if isinstance(token, dict) else token
+
+
+def _find(directory: Path, name: str, kind: str, instead: str = "") -> Path:
+    if not (directory / name).is_file():
+        others = f" and no {instead}" if instead else ""
+        raise BundleError(f"{directory} has no {name}{others}, which the tokenizer of a {kind} model needs.", _COPY_AGAIN)
+    return directory / name
+
+
+def _load_pieces(model: Path, ids: dict[str, int], marks: list[str], *, languages: bool = False) -> PieceListTokenizer:
+    try:
+        return PieceListTokenizer(model.read_bytes(), ids, marks=marks, languages=languages)
+    except KeyError as error:
+        raise BundleError(f"The vocabulary beside {model} has no {error.args[0]}.", _COPY_AGAIN) from None
+    except (RuntimeError, OSError) as error:
+        raise _damaged(model, error) from None
+
+
+def _load_json(path: Path, marks: dict[str, str]) -> JsonTokenizer:
+    try:
+        return JsonTokenizer(path.read_text(encoding="utf-8"), marks)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise _damaged(path, error) from None
+
+
+def _read_ids(path: Path) -> dict[str, int]:
+    ids = _read_json(path)
+    if not ids or not all(isinstance(number, int) and number >= 0 for number in ids.values()):
+        raise _damaged(path, ValueError("it is no list of pieces with their ids"))
+    return ids
+
+
+def _read_json(path: Path, missing: dict[str, Any] | None = None) -> dict[str, Any]:
+    if missing is not None and not path.exists():
+        return missing
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise _damaged(path, error) from None
+    if not isinstance(content, dict):
+        raise _damaged(path, ValueError("it holds no object"))
+    return content
+
+
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    path.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+
+
+def _damaged(path: Path, error: Exception) -> BundleError:
+    reason = " ".join(str(error).split()).strip("'\"") or type(error).__name__
+    return BundleError(f"{path} cannot be read: {reason}.", _COPY_AGAIN)
+
+
+def _check(tokenizers: Tokenizers, directory: Path, config: dict[str, Any]) -> None:
+    """Every id must have a row in the embedding, and the decoder of a translator must begin with the pad mark."""
+    source_rows = config.get("vocab_size")
+    target_rows = config.get("decoder_vocab_size") or source_rows
+    for side, tokenizer, rows in (("source", tokenizers.source, source_rows), ("target", tokenizers.target, target_rows)):
+        if rows is not None and tokenizer.size > rows:
+            which = "" if tokenizers.shared else f" for the {side}"
+            raise BundleError(
+                f"The tokenizer in {directory} has {tokenizer.size:,} pieces{which}, the model's config.json only {rows:,}.",
+                "Tokenizer and model do not belong together; copy both from the same place.",
+            )
+    begin = config.get("decoder_start_token_id")
+    if config["model_type"] in ("marian", "t5") and begin is not None and begin != tokenizers.target.pad:
+        raise BundleError(
+            f"The model in {directory} begins its translations with token {begin}, its tokenizer has {tokenizers.target.pad}.",
+            "Tokenizer and model do not belong together; copy both from the same place.",
+        )
