@@ -5,6 +5,8 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
+from keyword import iskeyword
+from types import ModuleType
 from typing import Any
 
 import typer
@@ -15,12 +17,16 @@ from headway.errors import HeadwayError, Interrupted
 VERBS = {
     "demo": "Train a small English-German model on a phrasebook and look at what it learned.",
     "plan": "Tell what a training run will take, before it starts: size, memory, disk, hours.",
-    "train": "Train a translator from parallel text.",
+    "train": "Train a translator from parallel text, or one of its relatives from other data.",
     "translate": "Translate lines of text.",
     "score": "Tell how likely a model finds given translations.",
     "evaluate": "Score translations: BLEU, chrF, TER.",
     "encode": "Write the encoder's view of sentences, for search and classifiers.",
-    "inspect": "Show where a model looks while it translates a sentence: a page and pictures.",
+    "inspect": "Show where a model looks in a sentence or a picture: a page and pictures.",
+    "generate": "Go on with a text (GPT).",
+    "fill": "Tell what may stand where [MASK] does (BERT).",
+    "classify": "Tell the class of texts (BERT) or pictures (ViT).",
+    "import": "Read a model that others trained: Hugging Face's, or OPUS-MT's.",
     "average": "Average the weights of several checkpoints or models.",
     "export": "Write a model in another form, with proof: CTranslate2, ONNX, Hugging Face.",
 }
@@ -46,7 +52,7 @@ def build_app(verb: str | None) -> typer.Typer:
     )
     for name, summary in VERBS.items():
         if name == verb:
-            module = import_module(f"headway.cli.{name}")
+            module = _import(name)
             app.command(name, help=f"{summary}\n\n{module.__doc__}", **getattr(module, "COMMAND", {}))(_guarded(module.run))
         else:
             app.command(name, help=summary)(_placeholder(name))
@@ -83,4 +89,8 @@ def _guarded(verb: Callable[..., None]) -> Callable[..., None]:
 
 
 def _placeholder(name: str) -> Callable[[], Any]:
-    return lambda: import_module(f"headway.cli.{name}").run()
+    return lambda: _import(name).run()
+
+
+def _import(verb: str) -> ModuleType:
+    return import_module(f"headway.cli.{verb}_" if iskeyword(verb) else f"headway.cli.{verb}")

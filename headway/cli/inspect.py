@@ -4,31 +4,87 @@
 
 writes inspect/inside.html, one page to open in a browser, and pictures of every layer's heads: encoder-1.png, decoder-1.png,
 cross-1.png, ... with a .svg of each; and of what tells positions apart. With --target it shows how the model reads a
-translation that it did not write.
+translation that it did not write. A BERT or GPT has one attention, over the text that it reads.
+
+    headway inspect runs/digits/best seven.png
+
+draws where a ViT looks: over the picture, each layer's heads (heads-1.png, ...), and what they come to (rollout.png).
 """
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from headway.errors import RequestError
+
+if TYPE_CHECKING:
+    from headway.family.kinds import Verb
+    from headway.family.reading import Reading
+    from headway.progress import Display
+    from headway.translator import Inside
 
 
 def run(
     model: Annotated[Path, typer.Argument(help="directory of the model")],
-    sentence: Annotated[str, typer.Argument(help="the sentence to look into, in quotes")],
+    sentence: Annotated[str, typer.Argument(help="the sentence to look into, in quotes; for a ViT the file of a picture")],
     target: Annotated[str | None, typer.Option(help="a translation to read instead of the model's own")] = None,
     out: Annotated[Path, typer.Option("--output", "-o", help="directory to write to")] = Path("inspect"),
     layer: Annotated[int | None, typer.Option(min=1, help="pictures of this layer only; the page always has all")] = None,
 ) -> None:
-    from headway import load
+    from headway.architectures import VitArchitecture
+    from headway.bundle import read_manifest
+    from headway.family.kinds import find_verb
     from headway.progress import Display
-    from headway.reports.inside import write_inside
+
+    architecture = read_manifest(model).architecture
+    verb = find_verb(architecture)
+    if target is not None and verb != "translate":
+        raise RequestError(f"{model} does not translate: it has no translation to read.", "Leave out --target.")
+    with Display() as display:
+        if isinstance(architecture, VitArchitecture):
+            _write_pictures(model, Path(sentence), out, layer, display)
+        elif verb == "translate":
+            inside = _translate(model, sentence, target, display)
+            _write_page(inside, inside.translation, sentence, out, layer, display)
+        else:
+            reading = _read(model, verb, sentence)
+            _write_page(reading, reading.answer, sentence, out, layer, display)
+
+
+def _translate(model: Path, sentence: str, target: str | None, display: "Display") -> "Inside":
+    from headway import load
 
     translator = load(model)
     inside = translator.inspect(sentence, target)
-    with Display() as display:
-        if warning := translator.warn([sentence]):
-            display.say(warning)
-        display.say(f"{sentence}\n→ {inside.translation}")
-        page = write_inside(inside, sentence, out, display, only_layer=layer)
-        display.say(f"Made {page}, and pictures beside it. Open in a browser:\n  {page.absolute().as_uri()}")
+    if warning := translator.warn([sentence]):
+        display.say(warning)
+    return inside
+
+
+def _read(model: Path, verb: "Verb", text: str) -> "Reading":
+    from headway.family.classifier import Classifier
+    from headway.family.filler import Filler
+    from headway.family.generator import Generator
+
+    if verb == "generate":
+        return Generator.load(model).inspect(text)
+    return Filler.load(model).inspect(text) if verb == "fill" else Classifier.load(model).inspect(text)
+
+
+def _write_page(inside: "Inside | Reading", answer: str, text: str, out: Path, layer: int | None, display: "Display") -> None:
+    from headway.reports.inside import write_inside
+
+    display.say(f"{text}\n→ {answer}" if answer else text)
+    page = write_inside(inside, text, out, display, only_layer=layer)
+    display.say(f"Made {page}, and pictures beside it. Open in a browser:\n  {page.absolute().as_uri()}")
+
+
+def _write_pictures(model: Path, path: Path, out: Path, layer: int | None, display: "Display") -> None:
+    from headway.family.classifier import Classifier
+    from headway.reports.picture_attention import write_picture_inside
+
+    reading = Classifier.load(model).inspect_picture(path)
+    display.say(f"{path}\n→ {reading.answer}")
+    written = write_picture_inside(reading, path.name, out, display, only_layer=layer)
+    display.say(f"Made in {out}: {', '.join(file.name for file in written if file.suffix == '.png')}, and a .svg of each.")

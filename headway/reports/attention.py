@@ -6,15 +6,18 @@ A row is a piece that asks, a column one that is asked; the darker, the more the
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from headway.family.reading import Reading
 from headway.reports.colours import LIGHT, make_scale
 from headway.reports.figures import INK, QUIET, RULE, colour_map, font_families, make_figure, place, save_figure
 
 if TYPE_CHECKING:
     from headway.translator import Inside
+
+Name = Literal["encoder", "decoder", "cross"]  # which colours a view has
 
 GAMMA = 0.6  # of the colour scale: most weights of a long sentence are small, and would all look white
 
@@ -25,17 +28,31 @@ _TILED = 48  # pieces up to which cells stand apart, as shapes; from there on th
 
 @dataclass(frozen=True)
 class View:
-    """One of the model's three attentions, with the pieces that ask and those that are asked."""
+    """One of the model's attentions, with the pieces that ask and those that are asked."""
 
-    name: str
+    name: Name
     title: str
     story: str
     asking: list[str]
     asked: list[str]
     weights: np.ndarray  # [L, H, T, S]
+    sides: tuple[str, str] = ("asked", "asking")  # what to call the pieces that are asked, and those that ask
 
 
-def make_views(inside: "Inside") -> list[View]:
+def make_views(inside: "Inside | Reading") -> list[View]:
+    """Three of a translation, one of a text that is only read."""
+    return [_of_text(inside)] if isinstance(inside, Reading) else _of_translation(inside)
+
+
+def _of_text(reading: Reading) -> View:
+    if reading.forwards:
+        story = "Each piece (row) gathers what it needs from itself and from those before it (columns); it cannot see ahead."
+        return View("decoder", "Masked self-attention", story, reading.pieces, reading.pieces, reading.weights)
+    story = "Each piece (row) gathers what it needs from all pieces (columns), before it and after it."
+    return View("encoder", "Self-attention", story, reading.pieces, reading.pieces, reading.weights)
+
+
+def _of_translation(inside: "Inside") -> list[View]:
     """A row of the decoder is named after what it writes: that is what it asks for."""
     source, read, written = inside.source, inside.read, inside.written
     encoder, decoder, cross = (
@@ -44,9 +61,9 @@ def make_views(inside: "Inside") -> list[View]:
         "To write its next piece (row), the decoder looks at the pieces of the source (columns).",
     )
     return [
-        View("encoder", "Encoder self-attention", encoder, source, source, inside.encoder),
-        View("decoder", "Decoder self-attention", decoder, written, read, inside.decoder),
-        View("cross", "Cross-attention", cross, written, source, inside.cross),
+        View("encoder", "Encoder self-attention", encoder, source, source, inside.encoder, ("source", "source")),
+        View("decoder", "Decoder self-attention", decoder, written, read, inside.decoder, ("read", "written")),
+        View("cross", "Cross-attention", cross, written, source, inside.cross, ("source", "written")),
     ]
 
 

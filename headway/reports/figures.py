@@ -38,8 +38,9 @@ def place(figure: Any, left: float, top: float, width: float, height: float) -> 
 def write_title(figure: Any, title: str, story: str, *, gap: float = 0.16) -> None:
     """Above the figure: what it shows, and in smaller letters how to read it. `gap` inches are left below them."""
     height = figure.get_size_inches()[1]
-    figure.text(0, 1 + (gap + 0.22) / height, title, fontsize=13, fontweight="bold", color=INK, va="bottom")
-    figure.text(0, 1 + gap / height, story, fontsize=8.5, color=QUIET, va="bottom")
+    common = {"va": "bottom", "fontfamily": font_families([title, story]), "parse_math": False}
+    figure.text(0, 1 + (gap + 0.22) / height, title, fontsize=13, fontweight="bold", color=INK, **common)
+    figure.text(0, 1 + gap / height, story, fontsize=8.5, color=QUIET, **common)
 
 
 def quieten(panel: Any) -> None:

@@ -19,7 +19,8 @@ const views = Object.fromEntries(
 );
 
 // What is shown, and where the reader points: a row, a column, or a cell of both.
-const state = { view: "cross", layer: findClearest(views.cross), head: "mean" };
+const last = data.views.at(-1).name; // of a translation, the one in which its two languages meet
+const state = { view: last, layer: findClearest(views[last]), head: "mean" };
 const NOWHERE = { row: null, column: null };
 let cursor = NOWHERE;
 let panels = [];
@@ -71,7 +72,7 @@ function pick(change) {
   const numbers = (n) => Array.from({ length: n }, (_, at) => [at, String(at + 1)]);
   const names = { encoder: "Encoder", decoder: "Decoder", cross: "Cross" };
   find("picker").replaceChildren(
-    offer("view", "attention", Object.keys(views).map((name) => [name, names[name]])),
+    ...(data.views.length > 1 ? [offer("view", "attention", Object.keys(views).map((name) => [name, names[name]]))] : []),
     offer("layer", "layer", [["all", "all"], ...numbers(layers)]),
     offer("head", "head", [["all", "all"], ["mean", "mean"], ...numbers(heads)]),
   );
@@ -357,7 +358,7 @@ function drawLines({ view, weights, shape }) {
   const pitch = Math.max(15, Math.min(32, 620 / longest));
   const size = Math.min(14, pitch - 3);
   pen.font = font(size, true);
-  const names = { encoder: ["source", "source"], decoder: ["read", "written"], cross: ["source", "written"] }[view.name];
+  const names = view.sides;
   const widest = (...labels) => Math.min(room * 0.36, Math.max(...labels.map((label) => pen.measureText(shorten(label)).width)));
   const [left, right] = [widest(names[0], ...view.asked) + 12, room - widest(names[1], ...view.asking) - 12];
   const y = (at, n) => 34 + (at + 0.5) * ((longest * pitch) / n);

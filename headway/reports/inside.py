@@ -1,4 +1,4 @@
-"""A translation from inside, in a directory: one page to play with, and pictures to keep.
+"""A translation from inside, or the reading of a text, in a directory: one page to play with, and pictures to keep.
 
 The page asks nothing of any network. It is written as `inside.html`, `.css` and `.js` and `positions.js`, which Jinja joins.
 Numbers travel as base64 of 16-bit integers: a long sentence has millions of them, and nobody looks at a fifth digit.
@@ -6,14 +6,15 @@ Numbers travel as base64 of 16-bit integers: a long sentence has millions of the
 
 import base64
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from headway.atomic import write_file, writing
 from headway.errors import HeadwayError, RequestError
+from headway.family.reading import Reading
 from headway.progress import Display
-from headway.reports.attention import GAMMA, draw_layer, make_views
+from headway.reports.attention import GAMMA, Name, draw_layer, make_views
 from headway.reports.colours import DARK, LIGHT, make_scale
 from headway.reports.positions import choose_waves, draw_products, draw_table, is_sinusoidal, wavelengths
 from headway.text.normalize import normalize
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from headway.translator import Inside
 
 
-def write_inside(inside: "Inside", sentence: str, directory: Path, display: Display, *, only_layer: int | None = None) -> Path:
+def write_inside(
+    inside: "Inside | Reading", sentence: str, directory: Path, display: Display, *, only_layer: int | None = None
+) -> Path:
     """Write the page, which is handed back, and pictures of all layers' heads (or of one layer's) and of the positions."""
     views = make_views(inside)
     deepest = max(len(view.weights) for view in views)
@@ -32,8 +35,8 @@ def write_inside(inside: "Inside", sentence: str, directory: Path, display: Disp
     with writing(directory):
         directory.mkdir(parents=True, exist_ok=True)
     write_file(page, content)
-    for view in views:  # of another sentence, or of a deeper model
-        for old in directory.glob(f"{view.name}-*.[ps][nv]g"):
+    for name in get_args(Name):  # of another sentence, or of another model
+        for old in directory.glob(f"{name}-*.[ps][nv]g"):
             old.unlink()
     layers = [(view, layer) for view in views for layer in range(1, len(view.weights) + 1) if only_layer in (None, layer)]
     for done, (view, layer) in enumerate(layers):
@@ -46,18 +49,21 @@ def write_inside(inside: "Inside", sentence: str, directory: Path, display: Disp
     return page
 
 
-def render_page(inside: "Inside", *, sentence: str) -> str:
-    """The page of a sentence's translation, as HTML with all that it needs inside it."""
+def render_page(inside: "Inside | Reading", *, sentence: str) -> str:
+    """The page of a sentence's translation, or of a text that is read, as HTML with all that it needs inside it."""
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
     except ImportError:
         raise HeadwayError("Writing the page needs Jinja2.", "pip install headway[report]") from None
     environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)
     template = environment.get_template("inside.html")
-    return template.render(sentence=normalize(sentence), translation=inside.translation, data=_gather(inside))
+    told = {"sentence": normalize(sentence), "data": _gather(inside)}
+    if isinstance(inside, Reading):
+        return template.render(eyebrow="Inside a model that reads", answer=inside.answer, **told)
+    return template.render(eyebrow="Inside a translation", answer=inside.translation or "(nothing)", **told)
 
 
-def _gather(inside: "Inside") -> dict[str, Any]:
+def _gather(inside: "Inside | Reading") -> dict[str, Any]:
     """What the page's script reads; the template turns it into JSON in which no sentence can end the script."""
     schemes = {"light": LIGHT, "dark": DARK}
     return {
@@ -70,6 +76,7 @@ def _gather(inside: "Inside") -> dict[str, Any]:
                 "story": view.story,
                 "asking": view.asking,
                 "asked": view.asked,
+                "sides": view.sides,
                 "shape": view.weights.shape,
                 "weights": _pack(view.weights, "<u2"),
             }

@@ -3,11 +3,13 @@
 import re
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from headway.family.reading import Reading
 from headway.nn.positions import SinusoidalPositions
 from headway.reports.attention import GAMMA
 from headway.reports.colours import LIGHT, make_scale
@@ -204,3 +206,23 @@ def test_a_change_to_dark_repaints_the_maps(page: Any) -> None:
     light = page.evaluate(read_pixel)
     page.emulate_media(color_scheme="dark")
     page.wait_for_function(f"light => ({read_pixel})() !== light", arg=light, timeout=5000)
+
+
+def test_a_text_that_is_only_read_has_one_attention(browser: Any, tmp_path: Path) -> None:
+    pieces, weights = ["oak", "elm", "ash"], make_weights(2, 3, 3)
+    path = tmp_path / "inside.html"
+    reading = Reading(pieces, "good (0.90)", weights, forwards=False, positions=np.eye(8, dtype=np.float32))
+    path.write_text(render_page(reading, sentence="oak elm ash"), encoding="utf-8")
+    page = browser.new_page(viewport=DESK)
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(path.as_uri())
+    assert page.locator("input[name=view]").count() == 0
+    pick(page, "layer", 1)
+    pick(page, "head", 2)
+    row, column, weight = hover(page, page.locator("#maps canvas"), 0.6, 0.6)
+    assert weight == pytest.approx(weights[1, 2, pieces.index(row), pieces.index(column)], abs=1e-4)
+    assert page.locator("#lines .side").all_text_contents() == ["asked", "asking"]
+    assert page.locator(".translation").inner_text() == "good (0.90)"
+    page.close()
+    assert complaints == []

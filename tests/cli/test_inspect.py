@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from PIL import Image
+from small_models import write_relative
 
 import headway as api
 from headway.errors import RequestError
@@ -117,3 +119,59 @@ def test_nothing_to_look_into(translator: api.Translator, text: str):
 def test_a_text_too_long_to_look_into(translator: api.Translator):
     with pytest.raises(RequestError, match="too long to look into"):
         translator.inspect("oak " * 1100)
+
+
+@pytest.fixture(scope="module")
+def relatives(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("relatives")
+    write_relative(home / "gpt", "gpt")
+    write_relative(home / "bert", "bert")
+    write_relative(home / "sorter", "bert", classes=["bad", "good"])
+    write_relative(home / "vit", "vit")
+    Image.new("RGB", (40, 30), "red").save(home / "red.png")
+    return home
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "view", "answer"),
+    [
+        ("gpt", "copy oak elm", "decoder", "→ …"),
+        ("bert", "copy [MASK] elm", "encoder", "→ "),
+        ("sorter", "copy oak", "encoder", "→ "),
+    ],
+)
+def test_a_relative_has_one_attention(name: str, text: str, view: str, answer: str, relatives: Path, tmp_path: Path, headway):
+    (tmp_path / "cross-1.png").write_text("of a translator")
+    result = headway("inspect", relatives / name, text, "-o", tmp_path)
+    assert (result.code, result.out) == (0, ""), result.err
+    assert answer in result.err
+    stems = [f"{view}-1", f"{view}-2", "positions", "position-products"]
+    assert {path.name for path in tmp_path.iterdir()} == {"inside.html", *(f"{s}.{k}" for s in stems for k in ("png", "svg"))}
+    page = (tmp_path / "inside.html").read_text(encoding="utf-8")
+    assert text in page and "Inside a translation" not in page
+
+
+def test_a_picture_is_looked_into(relatives: Path, tmp_path: Path, headway):
+    result = headway("inspect", relatives / "vit", relatives / "red.png", "-o", tmp_path)
+    assert (result.code, result.out) == (0, ""), result.err
+    stems = ["heads-1", "heads-2", "rollout"]
+    assert {path.name for path in tmp_path.iterdir()} == {f"{s}.{k}" for s in stems for k in ("png", "svg")}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "word"),
+    [
+        (["gpt", " "], 2, "no text"),
+        (["bert", "oak " * 60], 2, "too long"),
+        (["gpt", "oak", "--target", "elm"], 2, "does not translate"),
+        (["sorter", "oak", "--layer", 3], 2, "from 1 to 2"),
+        (["vit", "none.png"], 3, "no file"),
+        (["vit", "headway.json"], 3, "no picture"),
+    ],
+)
+def test_requests_that_a_relative_cannot_meet(arguments, code, word, relatives: Path, tmp_path: Path, headway, monkeypatch):
+    monkeypatch.chdir(relatives / "vit")
+    name, *more = arguments
+    result = headway("inspect", relatives / name, *more, "-o", tmp_path / "out")
+    assert result.code == code and word in result.err and "Traceback" not in result.err
+    assert not (tmp_path / "out").exists()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from headway.errors import HeadwayError
+from headway.family.reading import Reading
 from headway.reports.inside import render_page
 from headway.translator import Inside
 
@@ -73,3 +74,19 @@ def test_without_jinja_the_error_says_what_to_install(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(HeadwayError, match=r"pip install headway\[report\]"):
         render_page(make_inside(["a"]), sentence="a")
+
+
+@pytest.mark.parametrize(("forwards", "name"), [(True, "decoder"), (False, "encoder")])
+def test_the_page_of_a_text_that_is_only_read(forwards: bool, name: str) -> None:
+    pieces = ["a", "b", "c"]
+    weights = np.random.default_rng(0).dirichlet(np.ones(3), size=(2, 3, 3)).astype(np.float32)
+    page = render_page(Reading(pieces, "<good>", weights, forwards, np.eye(4)), sentence="a b c")
+    (view,) = read_data(page)["views"]
+    assert (view["name"], view["asking"], view["asked"]) == (name, pieces, pieces)
+    assert np.frombuffer(base64.b64decode(view["weights"]), "<u2").reshape(view["shape"]) / 65535 == pytest.approx(
+        weights, abs=1e-5
+    )
+    assert '<p class="translation" dir="auto">&lt;good&gt;</p>' in page
+    assert "Inside a translation" not in page
+    silent = render_page(Reading(pieces, "", weights, forwards, np.eye(4)), sentence="a b c")
+    assert 'class="translation"' not in silent
