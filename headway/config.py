@@ -40,7 +40,9 @@ class ModelSettings(Section):
     norm: Literal["post", "pre"] | None = Field(
         None, description="layer norm after each residual sum, as in the paper, or before each sublayer; by the preset"
     )
-    positions: Literal["sinusoidal", "learned", "none"] = Field("sinusoidal", description="how positions are told apart")
+    positions: Literal["sinusoidal", "learned", "none"] | None = Field(
+        None, description="how positions are told apart; the paper's sinusoidal if not given, or what the family has"
+    )
     max_positions: int | None = Field(
         None, ge=1, description="rows of the table of learned positions; what max_length needs if not given"
     )
@@ -50,7 +52,7 @@ class ModelSettings(Section):
     tie: Literal["all", "target", "none"] | None = Field(
         None, description="one embedding for source, target and output (all), for target and output (target), or three (none)"
     )
-    patch_size: int = Field(4, ge=1, description="pixels of a patch's side, for pictures")
+    patch_size: int | None = Field(None, ge=1, description="pixels of a patch's side, for pictures; 4 if not given")
 
 
 class TokenizerSettings(Section):

@@ -41,6 +41,7 @@ def build_architecture(settings: ModelSettings, *, source_vocab: int, target_voc
     sizes.setdefault("d_v", sizes["d_model"] // sizes["n_heads"])
     sizes.setdefault("tie", "all" if shared else "target")
     sizes.setdefault("activation", "relu")
+    sizes.setdefault("positions", "sinusoidal")
     sizes.setdefault("max_positions", 512)
     if sizes["tie"] == "all" and not shared:
         raise RequestError(
@@ -87,9 +88,10 @@ def build_family(family: str, settings: ModelSettings, needs: Needs) -> AnyArchi
         return BertArchitecture(vocab=needs.source_vocab, classes=classes, **_only(sizes, BertArchitecture))
     if family == "gpt":
         return GptArchitecture(vocab=needs.source_vocab, **_only(sizes, GptArchitecture))
-    if needs.image_size % settings.patch_size:
+    patch_size = sizes.setdefault("patch_size", 4)
+    if needs.image_size % patch_size:
         raise RequestError(
-            f"Pictures of {needs.image_size} pixels cannot be cut into patches of {settings.patch_size}.",
+            f"Pictures of {needs.image_size} pixels cannot be cut into patches of {patch_size}.",
             "Give a --patch-size that divides it.",
         )
     shape = _only(sizes, VitArchitecture)
