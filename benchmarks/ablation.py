@@ -21,13 +21,13 @@ from torch import Tensor
 
 from headway.config import ModelSettings
 from headway.data.batching import Batch, collate
+from headway.models.build import build
 from headway.models.presets import PRESETS, build_architecture
-from headway.models.transformer import build
 from headway.nn import attention
 from headway.nn.dropout import Dropout
 from headway.training import loss
 from headway.training.group import Group
-from headway.training.loss import Objective
+from headway.training.loss import Loss
 from headway.training.machine import keep_memory
 from headway.training.replicas import Replicas
 
@@ -105,7 +105,7 @@ def measure(preset: str, tokens: int, rounds: int) -> dict[str, list[float]]:
     random = np.random.default_rng(1)
     settings = ModelSettings(preset=preset, dropout=0.3)
     model = build(build_architecture(settings, source_vocab=VOCAB, target_vocab=VOCAB, shared=True)).train()
-    learner = Replicas(Objective(model, smoothing=0.1), Group())
+    learner = Replicas(Loss(model, smoothing=0.1), Group())
     batches = [make_batch(tokens, random) for _ in range(4)]
     times: dict[str, list[float]] = {name: [] for name in VARIANTS}
     for turn in range(rounds + 1):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from headway.models.model import Model
 
-FORMAT = 1
+FORMAT = 2  # 1 knew one kind of model, and said so in a field of its own
 MANIFEST, WEIGHTS, TOKENIZER, CARD = "headway.json", "weights.safetensors", "tokenizer", "README.md"
 
 
@@ -193,8 +193,10 @@ def read_manifest(directory: Path) -> Manifest:
             f"{directory} has format {written}; this Headway ({__version__}) reads up to {FORMAT}.",
             f"It was written by Headway {content.get('version', '?')}: upgrade to that or a later one.",
         )
+    if written == 1:
+        content.pop("model", None)
     try:
-        return Manifest.model_validate(content)
+        return Manifest.model_validate(content | {"format": FORMAT})
     except ValidationError as error:
         places = ", ".join(".".join(map(str, problem["loc"])) for problem in error.errors())
         raise BundleError(

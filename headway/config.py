@@ -79,7 +79,9 @@ class DataSettings(Section):
         "language; repeatable, with :WEIGHT",
     )
     prefix: list[str] = Field(
-        default_factory=list, description="put before each source of a corpus, as in 'reverse: '; one for each corpus, in order"
+        default_factory=list,
+        description="put before each source of a corpus, as in 'reverse: '; one for each corpus, in order; with several, "
+        "--valid and --test must have them in their text",
     )
     valid: str | None = Field(None, description="held-out corpus for validation; cut off the training corpus if not given")
     test: str | None = Field(None, description="held-out corpus for the final test; cut off the training corpus if not given")
@@ -93,6 +95,9 @@ class DataSettings(Section):
     )
     span: float = Field(3.0, ge=1, description="pieces that are hidden at a stretch, on average (denoise, span)")
     whole_words: bool = Field(False, description="hide whole words (mlm)")
+    image_size: int | None = Field(
+        None, ge=1, description="pixels of a side to which pictures are brought; theirs if not given"
+    )
     shift: int = Field(0, ge=0, description="pixels by which pictures are moved at random each time they are seen")
 
 

@@ -23,7 +23,7 @@ import torch.nn.functional as F
 from corpus import BOS, EOS, PAD, PIECES, SOURCE, TARGET, read_lines
 from torch import Tensor, nn
 
-from headway.data.batching import Batch, collate, epoch_batches
+from headway.data.batching import IGNORED, Batch, collate, epoch_batches
 from headway.data.store import Segment
 from headway.models.presets import PRESETS
 from headway.nn.positions import sinusoids
@@ -79,8 +79,8 @@ def make_batches(cut: Path, batch_tokens: int) -> Iterator[Batch]:
     lengths = np.array([[len(source), len(target)] for source, target in pairs])
     for epoch in count():
         updates = epoch_batches(
-            lengths[:, 0],
-            lengths[:, 1],
+            lengths[:, 0] + 1,
+            lengths[:, 1] + 1,
             [Segment(0, len(pairs), 1.0)],
             batch_tokens=batch_tokens,
             accumulate=1,
@@ -108,11 +108,11 @@ def main() -> None:
     tokens, begun = 0, time.perf_counter()
     for step, batch in enumerate(islice(make_batches(options.cut, options.batch_tokens), options.steps), start=1):
         optimizer.zero_grad()
-        loss = model.loss(*map(torch.from_numpy, (batch.source, batch.target_in, batch.target_out)))
+        loss = model.loss(*map(torch.from_numpy, (*batch.inputs, np.where(batch.target == IGNORED, PAD, batch.target))))
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), CLIP)
         optimizer.step()
-        tokens += batch.target_tokens
+        tokens += batch.judged
         if step % REPORT_EVERY == 0:
             report = {"step": step, "loss": round(loss.item(), 4), "tokens": tokens, "seconds": time.perf_counter() - begun}
             print(json.dumps(report), flush=True)

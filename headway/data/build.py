@@ -55,6 +55,11 @@ class Corpora:
         """Those that hold text of their own."""
         return (0, 1) if self.task == "translate" else (0,)
 
+    @property
+    def cuts(self) -> bool:
+        """Whether of a long text the beginning is enough; otherwise it is dropped."""
+        return self.task in ("mlm", "classify")
+
     def limits(self, settings: Settings, times: int = 1) -> LengthFilter:
         """Only translations are expected to be about as long as their sources."""
         ratio = settings.data.max_ratio if self.task == "translate" else math.inf
@@ -68,7 +73,7 @@ def build(settings: Settings, corpora: Corpora, directory: Path, on_progress: Pr
     """Write the store, the held-out parts and the tokenizers of a corpus into an empty directory."""
     noun = "pair" if corpora.task == "translate" else "text"
     facts = Facts(settings.data.max_length, settings.data.max_ratio, noun)
-    valid, test = (list(part) if part else None for part in (corpora.valid, corpora.test))
+    valid, test = (_read_held_out(part, corpora.task) if part else None for part in (corpora.valid, corpora.test))
     digests, labels = _survey(settings, corpora, facts, on_progress)
     split = _split(settings, digests, valid, test)
     held_out = np.zeros(len(digests.usable), np.bool_)
@@ -77,6 +82,8 @@ def build(settings: Settings, corpora: Corpora, directory: Path, on_progress: Pr
     facts.leaking = int(split.leaking.sum())
 
     tokenizers = _learn(settings, corpora, in_training, labels, facts, on_progress)
+    if corpora.task == "classify":
+        _check_labels(corpora, valid, test, tokenizers.target)
     tokenizers.save(directory / "tokenizer")
     kept, cut_off = _tokenise(settings, corpora, in_training, held_out, tokenizers, directory, facts, on_progress)
 
@@ -89,6 +96,20 @@ def build(settings: Settings, corpora: Corpora, directory: Path, on_progress: Pr
         with PairWriter(directory, name) as writer:
             writer.append(part)
     return facts
+
+
+def _read_held_out(corpus: Corpus, task: Task) -> list[Pair]:
+    """All of a given part. A blank text or label tells nothing about a model; a blank translation is scored as one."""
+    return [pair for pair in corpus if task == "translate" or not is_blank(*pair)]
+
+
+def _check_labels(corpora: Corpora, valid: list[Pair] | None, test: list[Pair] | None, names: Tokenizer) -> None:
+    for corpus, part in ((corpora.valid, valid), (corpora.test, test)):
+        if corpus and part:
+            try:
+                names.encode([label for _, label in part])
+            except DataError as error:
+                raise DataError(f"{corpus.name}: {error.problem}", error.remedy) from None
 
 
 def _survey(settings: Settings, corpora: Corpora, facts: Facts, on_progress: Progress) -> tuple[Digests, set[str]]:
@@ -104,7 +125,7 @@ def _survey(settings: Settings, corpora: Corpora, facts: Facts, on_progress: Pro
         pairs = identical = 0
         for source, target in corpus:
             blank = is_blank(source, target)
-            eligible = plausible.reason_to_drop(len(source), len(target)) is None
+            eligible = corpora.cuts or plausible.reason_to_drop(len(source), len(target)) is None
             own = target if corpora.task == "translate" else source  # a label stands beside many a text
             collector.add(source, own, usable=not blank, eligible=eligible)
             if corpora.task == "classify" and not blank:
@@ -152,6 +173,9 @@ def _learn(
         if not isinstance(names, ClassNames) or not labels <= set(names.names):
             names = ClassNames(sorted(labels))
         tokenizers = Tokenizers(tokenizers.source, names)
+    elif isinstance(tokenizers.target, ClassNames):  # of a classifier that goes on with another task
+        tokenizers = Tokenizers(tokenizers.source, tokenizers.source)
+    if corpora.task == "classify":
         facts.classes = tokenizers.target.size
     facts.shared = tokenizers.shared
     facts.source_vocab, facts.target_vocab = tokenizers.source.size, tokenizers.target.size
@@ -180,6 +204,11 @@ def _learn_pieces(settings: Settings, corpora: Corpora, in_training: Mask, facts
         return Tokenizers(train((0,), vocab_size), train((1,), vocab_size))
 
     characters = facts.source_characters + (facts.target_characters if len(corpora.sides) > 1 else 0)
+    return learn_vocabulary(learn, settings, characters, facts)
+
+
+def learn_vocabulary(learn: Callable[[int], Tokenizers], settings: Settings, characters: int, facts: Facts) -> Tokenizers:
+    """Of the size that is asked for, or else of one that suits so many characters."""
     facts.vocab_asked = settings.tokenizer.vocab_size or choose_vocab_size(characters)
     while True:
         try:
@@ -223,7 +252,7 @@ def _tokenise(
                 cut_off.update(compress(enumerate(part, row), held_out[row : row + len(part)]))
                 places = np.flatnonzero(in_training[row : row + len(part)]).tolist()
                 sources = tokenizers.source.encode([part[place][0] for place in places])
-                if corpora.task in ("mlm", "classify"):  # the beginning of a long text is enough
+                if corpora.cuts:
                     sources = [source[: settings.data.max_length] for source in sources]
                 targets = sources
                 if corpora.task in ("translate", "classify"):

@@ -112,7 +112,9 @@ class SpanCorruption(Translation):
 
     def sizes(self, examples: Examples) -> Sizes:
         n = examples.source_lengths
-        hidden, spans = np.array([self._count(length) for length in n.tolist()]).T if len(n) else (n, n)
+        lengths, place = np.unique(n, return_inverse=True)
+        counts = np.array([self._count(length) for length in lengths.tolist()], np.int32).reshape(-1, 2)
+        hidden, spans = counts[place].T
         written = hidden + spans + 1
         return Sizes(n - hidden + spans + 1, written, written)
 
@@ -160,8 +162,8 @@ class MaskedTokens:
         self._marks, self._mask = _Marks(tokenizer, longest), _require_mask(tokenizer)
         self._hidden, self._whole_words = hidden, whole_words
         names = tokenizer.pieces(range(tokenizer.size))
-        plain = set(range(tokenizer.size)) - {tokenizer.pad, tokenizer.bos, tokenizer.eos, tokenizer.unk, self._mask}
-        self._plain = np.array(sorted(plain))
+        marks = {tokenizer.pad, tokenizer.bos, tokenizer.eos, tokenizer.unk, self._mask, *tokenizer.sentinels}
+        self._plain = np.array(sorted(set(range(tokenizer.size)) - marks))
         by_sharps = any(name.startswith("##") for name in names)  # WordPiece marks what goes on, SentencePiece what begins
         self._begins = np.array([not name.startswith("##") if by_sharps else name.startswith("\u2581") for name in names])
 
@@ -170,7 +172,7 @@ class MaskedTokens:
         return Sizes(n + 2, n + 2, self._count(n))
 
     def _count(self, n: Lengths) -> Lengths:
-        return np.maximum(1, np.rint(n * self._hidden)).astype(np.int64)
+        return np.minimum(n, np.maximum(1, np.rint(n * self._hidden))).astype(np.int64)
 
     def collate(self, examples: Examples, rows: Indices, draw: Draw) -> Batch:
         texts = [examples.source(row)[: self._marks.longest].astype(np.int64) for row in rows]
@@ -193,7 +195,7 @@ class MaskedTokens:
     def _choose(self, text: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
         """Places, as many as the length allows; with whole words, one word after the other."""
         count = int(self._count(np.array([len(text)]))[0])
-        if not self._whole_words:
+        if not self._whole_words or not len(text):
             return random.permutation(len(text))[:count]
         begins = self._begins[text]
         begins[:1] = True

@@ -6,7 +6,8 @@ The directory is built beside its place and renamed into it: one that is there i
 import hashlib
 import json
 import os
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -21,7 +22,7 @@ from headway.data.readers import Corpus, Pair, open_corpus, open_labelled, open_
 from headway.data.sampling import resample
 from headway.data.store import Store
 from headway.data.stream import open_stream
-from headway.errors import HeadwayError, RequestError
+from headway.errors import DataError, HeadwayError, RequestError
 from headway.text.tokenizer import Tokenizers
 
 MANY = 100  # files, such as pictures, from which on one sum stands for all
@@ -154,14 +155,32 @@ def _open(settings: Settings, start: Start | None) -> Data:
     if reads_pictures(settings):
         size, channels = (start.image_size, start.channels) if start else (None, None)
         return open_picture_data(settings, given, size, channels)
-    valid, test = (_open_corpus(settings, spec, "") if spec else None for spec in (data.valid, data.test))
+    valid, test = (_open_held_out(settings, spec) if spec else None for spec in (data.valid, data.test))
     prefixes = data.prefix or [""] * len(data.train)
     train = [_open_corpus(settings, spec, prefix) for spec, prefix in zip(data.train, prefixes, strict=True)]
     return Corpora(train, valid, test, data.task, given)
 
 
+def _open_held_out(settings: Settings, spec: str) -> Corpus:
+    """Of one prefix, it is put here too; of several, nobody knows which: they must stand in the text."""
+    prefixes = settings.data.prefix
+    corpus = _open_corpus(settings, spec, prefixes[0] if len(prefixes) == 1 else "")
+    if len(prefixes) < 2:
+        return corpus
+
+    def read() -> Iterator[Pair]:
+        for source, target in corpus.read():
+            if source.strip() and not source.startswith(tuple(prefixes)):
+                raise DataError(
+                    f"{corpus.name} has a source without a prefix: {source[:60]!r}.",
+                    f"With several prefixes, each held-out source begins with its own: {', '.join(map(repr, prefixes))}.",
+                )
+            yield source, target
+
+    return replace(corpus, read=read)
+
+
 def _open_corpus(settings: Settings, spec: str, prefix: str) -> Corpus:
-    """A held-out corpus has its prefixes in it."""
     data = settings.data
     if data.task == "translate":
         return open_corpus(spec, data.source_language, data.target_language, prefix)

@@ -14,6 +14,7 @@ from headway.config import did_you_mean, parse_corpus
 from headway.errors import DataError, RequestError
 
 Pair = tuple[str, str]
+LABELS = ("label", "class", "category")  # how a first row names a column of labels
 BOM = b"\xef\xbb\xbf"
 
 
@@ -150,12 +151,12 @@ def _read_tsv(path: Path, source_language: str, target_language: str) -> Iterato
 
 
 def _read_labelled(path: Path) -> Iterator[Pair]:
-    """Texts and labels: the first column and the second, or a column that a first row calls `label` and the one beside it."""
+    """Texts and labels: the first column and the second, or the column that a first row names as LABELS do, and another."""
     text, label = 0, 1
     for number, line in enumerate(read_lines(path), 1):
         columns = line.split("\t")
-        if number == 1 and "label" in columns:
-            label = columns.index("label")
+        if number == 1 and (named := [place for place, name in enumerate(columns) if name.strip().lower() in LABELS]):
+            label = named[0]
             text = 1 if label == 0 else 0
             continue
         if line and max(text, label) >= len(columns):

@@ -139,10 +139,15 @@ class _SideWriter:
 
     def append(self, sentences: Sequence[Sequence[int] | Ids]) -> None:
         ends = self._end + np.cumsum([len(sentence) for sentence in sentences], dtype="<i8")
-        self._ids.write(np.fromiter(chain.from_iterable(sentences), self.kind).tobytes())
+        self._ids.write(self._join(sentences).tobytes())
         self._offsets.write(ends.tobytes())
         self.count += len(sentences)
         self._end = int(ends[-1]) if len(ends) else self._end
+
+    def _join(self, sentences: Sequence[Sequence[int] | Ids]) -> Ids:
+        if sentences and all(isinstance(sentence, np.ndarray) for sentence in sentences):  # at once, not number by number
+            return np.concatenate(sentences, dtype=self.kind, casting="unsafe")
+        return np.fromiter(chain.from_iterable(sentences), self.kind)
 
     def close(self) -> None:
         self._ids.close()

@@ -10,12 +10,12 @@ from itertools import chain, islice
 from pathlib import Path
 
 from headway.config import Settings, parse_corpus
-from headway.data.build import Progress
+from headway.data.build import Progress, learn_vocabulary
 from headway.data.facts import Facts
 from headway.data.readers import check_file, count_lines, read_lines
 from headway.data.store import StoreWriter
 from headway.errors import DataError, RequestError
-from headway.text.tokenizer import SentencePieceTokenizer, Tokenizer, Tokenizers, choose_vocab_size
+from headway.text.tokenizer import SentencePieceTokenizer, Tokenizer, Tokenizers
 
 LINES = 1_000  # cut into pieces at once
 HELD_OUT, MOST = 0.05, 500  # of the passages, from the end of the last file, for each of validation and test
@@ -80,12 +80,14 @@ class Stream:
     def _learn(self, settings: Settings, facts: Facts, on_progress: Progress) -> Tokenizers:
         on_progress("Learning the vocabulary", 0, None)
         facts.source_characters = sum(len(line) for path, _ in self.train for line in read_lines(path))
-        facts.vocab_asked = settings.tokenizer.vocab_size or choose_vocab_size(facts.source_characters)
-        lines = chain.from_iterable(read_lines(path) for path, _ in self.train)
-        tokenizer = SentencePieceTokenizer.train(
-            lines, kind=settings.tokenizer.kind, vocab_size=facts.vocab_asked, begins_with_space=False
-        )
-        return Tokenizers(tokenizer, tokenizer)
+
+        def learn(vocab_size: int) -> Tokenizers:
+            lines = chain.from_iterable(read_lines(path) for path, _ in self.train)
+            kind = settings.tokenizer.kind
+            tokenizer = SentencePieceTokenizer.train(lines, kind=kind, vocab_size=vocab_size, begins_with_space=False)
+            return Tokenizers(tokenizer, tokenizer)
+
+        return learn_vocabulary(learn, settings, facts.source_characters, facts)
 
     def _passages(self, path: Path, tokenizer: Tokenizer, settings: Settings, on_progress: Progress) -> Iterator[list[int]]:
         """Of `max_length` predictions each; the first begins with the end mark, every other with the last piece before it."""

@@ -26,7 +26,7 @@ from headway.bundle import CARD, Bundle
 from headway.errors import RequestError
 from headway.export.huggingface_card import write_card
 from headway.export.huggingface_tokenizer import check_tokenizer, is_native, require_transformers, write_tokenizers
-from headway.models.huggingface import to_huggingface
+from headway.models.huggingface import NEVER, to_huggingface, write_ban
 from headway.models.huggingface_config import write_config
 from headway.nn.positions import sinusoids
 from headway.text.class_names import ClassNames
@@ -36,7 +36,6 @@ __all__ = ["HuggingFaceModel", "check_exportable", "check_tokenizer", "find_larg
 
 POSITIONS = 1024  # rows of the class's position table: the longest source and the longest target
 MAX_NEW_TOKENS = 512
-NEVER = -1e9  # added to the logits of what must not be written
 
 
 def check_exportable(architecture: AnyArchitecture) -> None:
@@ -88,10 +87,9 @@ def _write_json(path: Path, content: dict[str, Any]) -> None:
 
 def _complete_translator(a: Architecture, target: Tokenizer) -> dict[str, Tensor]:
     """What the classes have and our models have not: a bias that keeps marks from being written, and a position table."""
-    more = {}
+    more: dict[str, Tensor] = {}
     if not a.output_bias:
-        more["final_logits_bias"] = torch.zeros(1, a.target_vocab)
-        more["final_logits_bias"][0, _never(target)] = NEVER
+        more |= write_ban(_never(target), a.target_vocab)
     if a.norm == "pre":
         table = sinusoids(torch.arange(POSITIONS), a.d_model)
         table = torch.cat([table[:, 0::2], table[:, 1::2]], dim=1)

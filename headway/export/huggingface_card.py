@@ -2,7 +2,8 @@
 
 from headway.architectures import Architecture, BertArchitecture, T5Architecture, VitArchitecture
 from headway.bundle import Bundle
-from headway.export.huggingface_tokenizer import TARGET, is_native
+from headway.export.huggingface_tokenizer import is_native
+from headway.models.huggingface_config import TARGET_TOKENIZER
 
 _TIES = """
   But where a run such as "....." can be cut into the same pieces in two orders, rounding decides: SentencePiece adds up
@@ -46,7 +47,7 @@ print({shows})
 def _translators(bundle: Bundle, positions: int, max_new_tokens: int) -> str:
     m, native = bundle.manifest, is_native(bundle.tokenizers)
     apart = native and not bundle.tokenizers.shared
-    writes = f'AutoTokenizer.from_pretrained("DIRECTORY/{TARGET}")' if apart else "tokenizer"
+    writes = f'AutoTokenizer.from_pretrained("DIRECTORY/{TARGET_TOKENIZER}")' if apart else "tokenizer"
     ties = _TIES if native and m.tokenizer.kind == "unigram" else ""
     title = f"# {m.source_language} → {m.target_language}\n\n" if m.source_language else ""
     longest = f"""

@@ -14,6 +14,7 @@ import sentencepiece
 
 from headway.bundle import TOKENIZER, Bundle
 from headway.errors import HeadwayError
+from headway.models.huggingface_config import TARGET_TOKENIZER
 from headway.text.json_tokenizer import require_tokenizers
 from headway.text.subwords import MASK
 from headway.text.tokenizer import SentencePieceTokenizer, Tokenizers
@@ -21,7 +22,6 @@ from headway.text.tokenizer import SentencePieceTokenizer, Tokenizers
 if TYPE_CHECKING:
     from tokenizers import Tokenizer, decoders, normalizers
 
-TARGET = "target_tokenizer"  # where the target's stands if it has a vocabulary of its own
 _SPACE, _ESCAPE = "\u2581", "\ufdd0"  # as in text.subwords
 Marks = Literal["end", "both", "none"]  # where a text has marks that the model reads
 _NONCHARACTERS = [chr(code) for code in range(0xFDD1, 0xFDF0)]
@@ -94,13 +94,15 @@ def write_tokenizers(bundle: Bundle, directory: Path, *, max_length: int) -> Non
     """The source's tokenizer, which is the target's too if they share one; else that one in a directory of its own."""
     require_tokenizers()
     files, kind, marks = bundle.directory / TOKENIZER, bundle.manifest.tokenizer.kind, _find_marks(bundle)
+    manifest = bundle.manifest
+    languages = {"source_lang": manifest.source_language, "target_lang": manifest.target_language}
     if bundle.tokenizers.shared:
-        _write(files / "shared.model", kind, directory, max_length, marks)
+        _write(files / "shared.model", kind, directory, max_length, marks, languages)
         return
-    _write(files / "source.model", kind, directory, max_length, marks)
+    _write(files / "source.model", kind, directory, max_length, marks, languages)
     if isinstance(bundle.tokenizers.target, SentencePieceTokenizer):
-        (directory / TARGET).mkdir()
-        _write(files / "target.model", kind, directory / TARGET, max_length, marks)
+        (directory / TARGET_TOKENIZER).mkdir()
+        _write(files / "target.model", kind, directory / TARGET_TOKENIZER, max_length, marks, languages)
 
 
 def check_tokenizer(bundle: Bundle, directory: Path, texts: Sequence[str]) -> list[str]:
@@ -109,8 +111,8 @@ def check_tokenizer(bundle: Bundle, directory: Path, texts: Sequence[str]) -> li
     from transformers import AutoTokenizer
 
     pairs = [(bundle.tokenizers.source, directory)]
-    if (directory / TARGET).is_dir():
-        pairs.append((bundle.tokenizers.target, directory / TARGET))
+    if (directory / TARGET_TOKENIZER).is_dir():
+        pairs.append((bundle.tokenizers.target, directory / TARGET_TOKENIZER))
     different: set[str] = set()
     for ours, place in pairs:
         theirs = AutoTokenizer.from_pretrained(place)
@@ -149,7 +151,7 @@ def build_tokenizer(pieces: Pieces, kind: str, marks: Marks = "end") -> "Tokeniz
     return tokenizer
 
 
-def _write(model: Path, kind: str, directory: Path, max_length: int, marks: Marks) -> None:
+def _write(model: Path, kind: str, directory: Path, max_length: int, marks: Marks, languages: dict[str, str]) -> None:
     pieces = Pieces.read(model)
     build_tokenizer(pieces, kind, marks).save(str(directory / "tokenizer.json"))
     _, bos, eos, _ = pieces.marks
@@ -160,6 +162,7 @@ def _write(model: Path, kind: str, directory: Path, max_length: int, marks: Mark
         **({"cls_token": bos, "sep_token": eos} if marks == "both" else {}),
         **({"mask_token": MASK} if MASK in pieces.others else {}),
         **({"additional_special_tokens": sentinels} if sentinels else {}),
+        **{side: language for side, language in languages.items() if language},
         "model_max_length": max_length,
         "model_input_names": ["input_ids", "attention_mask"],
         "clean_up_tokenization_spaces": False,

@@ -26,6 +26,8 @@ CONFIG, GENERATION, PICTURES = "config.json", "generation_config.json", "preproc
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 PICKLED = ("pytorch_model*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt")
 
+_BILINEAR = 2  # of the numbers that Pillow gives to the ways to resize
+
 _CONVERT = """In an environment with transformers, and only if you trust who made the file, convert it:
     from transformers import AutoConfig
     import transformers
@@ -39,7 +41,7 @@ def is_huggingface(directory: Path) -> bool:
 
 def import_huggingface(directory: Path, out: Path, *, source_language: str = "", target_language: str = "") -> list[str]:
     """Write the bundle `out`. Hands back what the user should be told."""
-    from headway.models.huggingface import from_huggingface
+    from headway.models.huggingface import from_huggingface, has_ban
     from headway.models.huggingface_config import read_architecture
 
     config = _read_json(directory / CONFIG)
@@ -50,8 +52,12 @@ def import_huggingface(directory: Path, out: Path, *, source_language: str = "",
     pictures: Pictures | None = None
     notes: list[str] = []
     if isinstance(architecture, VitArchitecture):
-        pictures, notes = _read_pictures(directory, architecture.channels)
+        pictures, notes = _read_pictures(directory, architecture)
     with _open_weights(directory) as (shapes, read, files):
+        if isinstance(architecture, Architecture):
+            target = tokenizers.target
+            if has_ban([target.pad, target.bos, target.unk], architecture.target_vocab, shapes, read):
+                architecture = architecture.model_copy(update={"output_bias": False})
         weights = from_huggingface(shapes, read, architecture)
     manifest = Manifest(
         architecture=architecture,
@@ -103,7 +109,8 @@ def _read_tokenizers(directory: Path, config: dict[str, Any], architecture: AnyA
     return tokenizers
 
 
-def _read_pictures(directory: Path, channels: int) -> tuple[Pictures, list[str]]:
+def _read_pictures(directory: Path, architecture: VitArchitecture) -> tuple[Pictures, list[str]]:
+    channels = architecture.channels
     if not (directory / PICTURES).is_file():
         half = [0.5] * channels
         return Pictures(mean=half, deviation=half), [
@@ -116,7 +123,7 @@ def _read_pictures(directory: Path, channels: int) -> tuple[Pictures, list[str]]
         mean, deviation = [0.0] * channels, [1.0] * channels
     try:
         if len(mean) == len(deviation) == channels and abs(scale * 255 - 1) < 1e-3:  # type: ignore[arg-type]
-            return Pictures(mean=mean, deviation=deviation), []
+            return Pictures(mean=mean, deviation=deviation), _compare_pictures(settings, architecture.image_size)
     except (TypeError, ValidationError):
         pass
     raise BundleError(
@@ -124,6 +131,28 @@ def _read_pictures(directory: Path, channels: int) -> tuple[Pictures, list[str]]
         f"image_mean {mean}, image_std {deviation}, rescale_factor {scale}.",
         "Take a whole copy of it, or correct it.",
     )
+
+
+def _compare_pictures(settings: dict[str, Any], size: int) -> list[str]:
+    """What would be done to a picture there that Headway, which squeezes all of it into the model's square, does not do."""
+    square = {"height": size, "width": size}
+    others = []
+    if settings.get("do_resize", True):
+        wanted = settings.get("size", square)
+        if wanted not in (size, square, [size, size]):
+            others.append(f"size {wanted}")
+        if settings.get("resample", _BILINEAR) not in (_BILINEAR, None):
+            others.append(f"resample {settings['resample']}")
+    else:
+        others.append("do_resize false")
+    if settings.get("do_center_crop"):
+        others.append(f"do_center_crop to {settings.get('crop_size')}")
+    if not others:
+        return []
+    return [
+        f"{PICTURES} says {', '.join(others)}; Headway squeezes every picture to {size} by {size} pixels, bilinearly. "
+        "Some may get another class for it."
+    ]
 
 
 def _find_languages(directory: Path, config: dict[str, Any], source: str, target: str) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from headway.architectures import Architecture
 from headway.bundle import Manifest, Provenance, write_bundle
 from headway.config import DecodingSettings, TokenizerSettings
 from headway.errors import BundleError, RequestError
+from headway.imports.tokenizers import check_ends
 from headway.text.piece_list import PieceListTokenizer
 from headway.text.tokenizer import Tokenizers
 
@@ -96,7 +97,7 @@ def _read_release(directory: Path) -> _Release:
     if not path.is_file():
         raise BundleError(f"{directory} has no {DECODER}, which names a Marian model's files.", _COPY_AGAIN)
     content = _read_yaml(path)
-    models, vocabularies = (_listed(content.get(name)) for name in ("models", "vocabs"))
+    models, vocabularies = (_listed(path, content, name) for name in ("models", "vocabs"))
     if len(models) != 1:
         raise RequestError(f"{path} names {len(models)} models; Headway reads one.", "Leave one of them in it.")
     if not vocabularies:
@@ -110,13 +111,18 @@ def _read_release(directory: Path) -> _Release:
     for file in files:
         if not file.is_file():
             raise BundleError(f"{path} names {file.name}, which is not beside it.", _COPY_AGAIN)
-    decoding = DecodingSettings(
-        beam=int(_number(path, content, "beam-size", 12)),
-        penalty="power",
-        length_penalty=_number(path, content, "normalize", 0.0),
-        patience=1.0,
-    )
-    return _Release(files[0], files[1:], decoding)
+    return _Release(files[0], files[1:], _read_decoding(path, content))
+
+
+def _read_decoding(path: Path, content: dict[str, Any]) -> DecodingSettings:
+    beam, power = _number(path, content, "beam-size", 12), _number(path, content, "normalize", 0.0)
+    try:
+        return DecodingSettings(beam=int(beam), penalty="power", length_penalty=power, patience=1.0)
+    except (ValueError, OverflowError):  # pydantic's is one of the first
+        raise BundleError(
+            f"{path} has beam-size: {beam:g} and normalize: {power:g}; no search has these.",
+            "A beam-size is at least 1, and normalize at least 0: correct it there.",
+        ) from None
 
 
 def _read_model(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -145,7 +151,7 @@ def _read_architecture(config: dict[str, Any], path: Path) -> Architecture:
         d_ff, (source, target) = int(config["transformer-dim-ffn"]), (int(size) for size in config["dim-vocabs"])
     except (KeyError, TypeError, ValueError) as error:
         raise BundleError(f"The options in {path} are not all there: {error}.", _COPY_AGAIN) from None
-    if d_model % heads:
+    if heads < 1 or d_model % heads:
         raise BundleError(f"{path} has dim-emb {d_model}, which its {heads} transformer-heads do not divide.", _COPY_AGAIN)
     everything = config.get("tied-embeddings-all") or (config.get("tied-embeddings") and config.get("tied-embeddings-src"))
     return Architecture(
@@ -318,6 +324,7 @@ def _read_tokenizers(directory: Path, release: _Release, a: Architecture) -> Tok
         except (RuntimeError, OSError) as error:
             raise BundleError(f"{model} cannot be read: {error}.", _COPY_AGAIN) from None
     source, target = sides
+    check_ends(Tokenizers(source, target), directory)
     same = source.model == target.model and source.ids == target.ids
     return Tokenizers(source, source if same else target)
 
@@ -345,8 +352,12 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     return content
 
 
-def _listed(value: Any) -> list[str]:
-    return [value] if isinstance(value, str) else value if isinstance(value, list) else []
+def _listed(path: Path, content: dict[str, Any], name: str) -> list[str]:
+    value = content.get(name, [])
+    names = value if isinstance(value, list) else [value]
+    if not all(isinstance(one, str) for one in names):
+        raise BundleError(f"{path} has {name}: {value}, which are no names of files.", _COPY_AGAIN)
+    return names
 
 
 def _number(path: Path, content: dict[str, Any], name: str, usual: float) -> float:

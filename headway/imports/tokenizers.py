@@ -17,26 +17,28 @@ _JSON, _SETTINGS, _SPECIAL = "tokenizer.json", "tokenizer_config.json", "special
 _SENTINELS = 100  # of T5, if nothing else is said
 _NAMES = {
     "marian": {"pad": "<pad>", "eos": "</s>", "unk": "<unk>"},
+    "pegasus": {"pad": "<pad>", "eos": "</s>", "unk": "<unk>"},
     "t5": {"pad": "<pad>", "eos": "</s>", "unk": "<unk>"},
     "bert": {"pad": "[PAD]", "cls": "[CLS]", "sep": "[SEP]", "unk": "[UNK]", "mask": "[MASK]"},
     "gpt2": {"bos": "<|endoftext|>", "eos": "<|endoftext|>", "unk": "<|endoftext|>"},
 }
+_AS_IT_STANDS = ("PreTrainedTokenizerFast", "TokenizersBackend")  # classes that do what tokenizer.json says, and no more
 _COPY_AGAIN = "Take a whole copy of the model, with its tokenizer's files."
 
 
 def read_tokenizers(directory: Path, config: dict[str, Any]) -> Tokenizers:
     """The tokenizers of a model whose config.json says `config`."""
     kind = config.get("model_type")
-    read: dict[Any, Callable[[Path, dict[str, Any]], Tokenizers]] = {
+    read: dict[Any, Callable[[Path, dict[str, Any], dict[str, Any]], Tokenizers]] = {
         "marian": _read_marian,
+        "pegasus": _read_own,
         "t5": _read_t5,
         "bert": _read_bert,
         "gpt2": _read_gpt2,
     }
     if kind not in read:
         raise RequestError(f"Headway knows no tokenizer of the model type {kind!r}.", f"It knows those of {', '.join(read)}.")
-    settings = _read_json(directory / _SPECIAL, {}) | _read_json(directory / _SETTINGS, {})
-    tokenizers = read[kind](directory, settings)
+    tokenizers = read[kind](directory, _read_settings(directory), config)
     _check(tokenizers, directory, config)
     return tokenizers
 
@@ -46,6 +48,11 @@ def write_tokenizer(tokenizers: Tokenizers, directory: Path, config: dict[str, A
     kind, source, target = config.get("model_type"), tokenizers.source, tokenizers.target
     if kind == "marian" and isinstance(source, PieceListTokenizer) and isinstance(target, PieceListTokenizer):
         _write_marian(source, target, directory)
+    elif isinstance(source, JsonTokenizer) and kind in ("marian", "pegasus"):
+        _write_own(source, directory)
+        if isinstance(target, JsonTokenizer) and not tokenizers.shared:
+            (directory / TARGET_TOKENIZER).mkdir()
+            _write_own(target, directory / TARGET_TOKENIZER)
     elif kind == "t5" and isinstance(source, PieceListTokenizer):
         (directory / "spiece.model").write_bytes(source.model)
         _write_settings(directory, "T5Tokenizer", _label(source.marks), extra_ids=len(source.sentinels))
@@ -60,7 +67,40 @@ def write_tokenizer(tokenizers: Tokenizers, directory: Path, config: dict[str, A
         )
 
 
-def _read_marian(directory: Path, settings: dict[str, Any]) -> Tokenizers:
+def _read_settings(directory: Path) -> dict[str, Any]:
+    return _read_json(directory / _SPECIAL, {}) | _read_json(directory / _SETTINGS, {})
+
+
+def _read_own(directory: Path, settings: dict[str, Any], config: dict[str, Any]) -> Tokenizers:
+    """As Headway exports its translators: tokenizer.json, and another for the target if it has a vocabulary of its own."""
+    if settings.get("tokenizer_class") not in _AS_IT_STANDS:
+        raise BundleError(
+            f"{directory} has the tokenizer {settings.get('tokenizer_class')}, which Headway does not know.",
+            f"Such a model is read with a {_JSON} that stands for itself, as `headway export` writes it.",
+        )
+    source = _load_own(directory, settings, config)
+    place = directory / TARGET_TOKENIZER
+    return Tokenizers(source, _load_own(place, _read_settings(place), config)) if place.is_dir() else _both(source)
+
+
+def _load_own(directory: Path, settings: dict[str, Any], config: dict[str, Any]) -> JsonTokenizer:
+    """Marks are those that the model's config.json numbers; a decoder that is not told its beginning begins with pad."""
+    kind = str(config["model_type"])
+    path = _find(directory, _JSON, kind)
+    marks = _read_marks(kind, settings)
+    plain = _load_json(path, marks, settings)
+    numbers = {mark: config.get(f"{mark}_token_id") for mark in ("pad", "eos")} | {"bos": config.get("decoder_start_token_id")}
+    for mark, number in numbers.items():
+        if number is not None:
+            marks[mark] = plain.name(number)
+            if not marks[mark]:
+                raise BundleError(f"config.json says that {mark} is token {number}, which {path} has not.", _COPY_AGAIN)
+    return _load_json(path, {"bos": marks["pad"], **marks}, settings)
+
+
+def _read_marian(directory: Path, settings: dict[str, Any], config: dict[str, Any]) -> Tokenizers:
+    if (directory / _JSON).is_file() and settings.get("tokenizer_class") in _AS_IT_STANDS:
+        return _read_own(directory, settings, config)
     ids = _read_ids(_find(directory, "vocab.json", "marian"))
     target_ids = ids
     if settings.get("separate_vocabs"):
@@ -73,31 +113,31 @@ def _read_marian(directory: Path, settings: dict[str, Any]) -> Tokenizers:
     return Tokenizers(source, _load_pieces(target_model, target_ids, marks, languages=True))
 
 
-def _read_t5(directory: Path, settings: dict[str, Any]) -> Tokenizers:
+def _read_t5(directory: Path, settings: dict[str, Any], config: dict[str, Any]) -> Tokenizers:
     marks = _read_marks("t5", settings)
     model = directory / "spiece.model"
     if not model.exists() and (directory / _JSON).exists():
-        return _both(_load_json(directory / _JSON, marks | {"bos": marks["pad"]}))
+        return _both(_load_own(directory, settings, config))
     model = _find(directory, "spiece.model", "t5", _JSON)
     names = list_pieces(model)
     names += [f"<extra_id_{number}>" for number in reversed(range(int(settings.get("extra_ids", _SENTINELS))))]
     return _both(_load_pieces(model, {name: number for number, name in enumerate(names)}, list(marks.values())))
 
 
-def _read_bert(directory: Path, settings: dict[str, Any]) -> Tokenizers:
+def _read_bert(directory: Path, settings: dict[str, Any], config: dict[str, Any]) -> Tokenizers:
     found = _read_marks("bert", settings)
     marks = {"pad": found["pad"], "bos": found["cls"], "eos": found["sep"], "unk": found["unk"], "mask": found["mask"]}
     if (directory / _JSON).exists():
-        return _both(_load_json(directory / _JSON, marks))
+        return _both(_load_json(directory / _JSON, marks, settings, lambda: _clean_as_bert(settings)))
     return _both(_build(_find(directory, "vocab.txt", "bert", _JSON), lambda path: _build_bert(path, settings, marks), marks))
 
 
-def _read_gpt2(directory: Path, settings: dict[str, Any]) -> Tokenizers:
+def _read_gpt2(directory: Path, settings: dict[str, Any], config: dict[str, Any]) -> Tokenizers:
     marks = _read_marks("gpt2", settings)
     if pad := _name(settings.get("pad_token")):
         marks["pad"] = pad
     if (directory / _JSON).exists():
-        return _both(_load_json(directory / _JSON, marks))
+        return _both(_load_json(directory / _JSON, marks, settings, lambda: _cut_as_gpt2(settings)))
     merges = _find(directory, "merges.txt", "gpt2", _JSON)
     vocabulary = _find(directory, "vocab.json", "gpt2", _JSON)
     return _both(_build(vocabulary, lambda path: _build_gpt2(path, merges, settings), marks))

@@ -25,6 +25,10 @@ from headway.models.position_order import to_halves, to_turns
 from headway.models.weights import get_weights
 
 
+NEVER = -1e9  # added to the logits of what must not be written
+_BIAS = "final_logits_bias"
+
+
 @dataclass(frozen=True)
 class Place:
     """Where one of our tensors stands: `#` is a layer's number, `*` weight or bias; of `{a,b,c}`, which are tensors of their
@@ -67,12 +71,12 @@ def _translator(a: Architecture) -> Table:
         {
             **embeddings,
             **layers,
-            "output.bias": Place("final_logits_bias", shape=(1, a.target_vocab)),
+            "output.bias": Place(_BIAS, shape=(1, a.target_vocab)),
             "encoder.norm.*": "model.encoder.layer_norm.*",
             "decoder.norm.*": "model.decoder.layer_norm.*",
         },
         copies[a.tie],
-        ignored=r"model\.(encoder|decoder)\.embed_positions\.weight",
+        ignored=r"model\.(encoder|decoder)\.embed_positions\.weight" + ("" if a.output_bias else f"|{_BIAS}"),
     )
 
 
@@ -230,6 +234,20 @@ def _rename(weights: Mapping[str, Tensor], architecture: AnyArchitecture) -> Ite
         tensor = tensor.T if place.transposed and tensor.ndim == 2 else tensor
         tensor = tensor.reshape(place.shape) if place.shape else tensor
         yield from zip(names, tensor.chunk(len(names)), strict=True)
+
+
+def write_ban(marks: Sequence[int], size: int) -> dict[str, Tensor]:
+    """The bias of a translator that has none of its own: it keeps marks from being written."""
+    bias = torch.zeros(1, size)
+    bias[0, list(marks)] = NEVER
+    return {_BIAS: bias}
+
+
+def has_ban(
+    marks: Sequence[int], size: int, shapes: Mapping[str, Sequence[int]], read: Callable[[str], Tensor]
+) -> bool:
+    """Whether the bias is what `write_ban` writes."""
+    return list(shapes.get(_BIAS, ())) == [1, size] and torch.equal(read(_BIAS).float(), write_ban(marks, size)[_BIAS])
 
 
 def to_huggingface(weights: Mapping[str, Tensor], architecture: AnyArchitecture) -> dict[str, Tensor]:

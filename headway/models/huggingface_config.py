@@ -18,6 +18,8 @@ from headway.errors import BundleError, RequestError
 
 Config = dict[str, Any]
 
+TARGET_TOKENIZER = "target_tokenizer"  # the directory of the target's, if it has a vocabulary of its own
+
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu-tanh": "gelu_new", "swish": "swish"}  # ours, theirs
 _THEIR_ACTIVATIONS = {theirs: ours for ours, theirs in ACTIVATIONS.items()} | {
     "silu": "swish",
@@ -51,8 +53,16 @@ PEGASUS = Fields(
         "dropout": "dropout",
     },
     "activation_function",
-    fixed={"scale_embedding": True},
-    told=lambda a: {"tie_word_embeddings": a.tie != "none", "is_encoder_decoder": True},
+    absent={"scale_embedding": lambda config: False},
+    fixed={
+        "scale_embedding": True,
+        "tie_word_embeddings": True,
+        "static_position_embeddings": True,
+        "normalize_before": True,
+        "normalize_embedding": False,
+        "add_final_layer_norm": True,
+    },
+    told=lambda a: {"is_encoder_decoder": True},
 )
 MARIAN = Fields(
     "marian",
@@ -183,6 +193,10 @@ def _read_translator(config: Config) -> Config:
     }
 
 
+def _read_prenorm_translator(config: Config) -> Config:
+    return _read_translator(config) | {"target_vocab": config.get("vocab_size"), "norm": "pre", "tie": "all"}
+
+
 def _read_t5(config: Config) -> Config:
     gate, _, name = str(config.get("feed_forward_proj", "relu")).rpartition("-")
     activation = "gelu-tanh" if gate and name == "gelu" else _THEIR_ACTIVATIONS.get(name, name)
@@ -217,6 +231,7 @@ _T5 = Kind(T5, T5Architecture, _read_t5)
 _BERT = Kind(BERT, BertArchitecture)
 KINDS = {
     "MarianMTModel": Kind(MARIAN, Architecture, _read_translator),
+    "PegasusForConditionalGeneration": Kind(PEGASUS, Architecture, _read_prenorm_translator),
     "T5ForConditionalGeneration": _T5,
     "BertForMaskedLM": _BERT,
     "BertForSequenceClassification": Kind(BERT, BertArchitecture, lambda config: {"classes": len(read_class_names(config))}),
@@ -225,12 +240,15 @@ KINDS = {
 }
 OTHER_NAMES = {"BertForPreTraining": "BertForMaskedLM", "T5WithLMHeadModel": "T5ForConditionalGeneration"}
 _NOT_ONE_OF_SEVERAL = ("regression", "multi_label_classification")
-HEADLESS = {"MarianModel", "T5Model", "T5EncoderModel", "BertModel", "GPT2Model", "ViTModel"}
+HEADLESS = {"MarianModel", "PegasusModel", "T5Model", "T5EncoderModel", "BertModel", "GPT2Model", "ViTModel"}
 
 
 def read_architecture(config: Config) -> AnyArchitecture:
     """The shape that a `config.json` describes, or all that our models cannot be."""
-    classes = [OTHER_NAMES.get(str(name), str(name)) for name in config.get("architectures") or []]
+    told = config.get("architectures") or []
+    if not isinstance(told, list):
+        raise BundleError(f"config.json has architectures {told!r}, which is no list of names.", "Take a whole copy of it.")
+    classes = [OTHER_NAMES.get(str(name), str(name)) for name in told]
     name = next((name for name in classes if name in KINDS), None)
     if name is None:
         named = ", ".join(classes) or f"no class, and the type {config.get('model_type', 'unknown')}"

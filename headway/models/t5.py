@@ -60,3 +60,4 @@ class T5(EncoderDecoder):
             distances(both_ways=False),
         )
         initialise(self)
+        nn.init.normal_(self.source_embedding.weight)  # large, for nothing scales it up; the last states are scaled down

@@ -36,3 +36,5 @@ def initialise(model: nn.Module) -> None:
             keys, values = module.n_heads * module.d_k, module.n_heads * module.d_v
             for part in module.input.weight.split([keys, keys, values]):
                 nn.init.xavier_uniform_(part)
+            if module.scale is not None:  # its scores are not divided by sqrt(d_k): its queries are smaller from the start
+                module.input.weight[:keys] *= module.d_k**-0.5 / module.scale

@@ -11,20 +11,21 @@ from headway.text.normalize import replace_surrogates
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-_TOKENIZER, _MARKS = "tokenizer.json", "marks.json"
+_TOKENIZER, _MARKS, _SPELLED = "tokenizer.json", "marks.json", "spelled"
 
 
 class JsonTokenizer:
     """`marks` names pad, bos, eos, unk and mask, each a token of the tokenizer; bos, pad and unk may be missing.
 
-    What is missing is eos: GPT-2 has one mark for everything.
+    What is missing is eos: GPT-2 has one mark for everything. `spelled`: "</s>" in a text is that mark; else it is text.
     """
 
     SUFFIX = ".tokenizers"
 
-    def __init__(self, content: str, marks: Mapping[str, str]) -> None:
-        self.content, self.marks = content, dict(marks)
+    def __init__(self, content: str, marks: Mapping[str, str], *, spelled: bool = True) -> None:
+        self.content, self.marks, self.spelled = content, dict(marks), spelled
         self._tokenizer = _build(content)
+        self._tokenizer.encode_special_tokens = not spelled
         self._names = {number: token for token, number in self._tokenizer.get_vocab(with_added_tokens=True).items()}
         self.size = max(self._names) + 1
         self.eos = self._find("eos")
@@ -74,13 +75,15 @@ class JsonTokenizer:
     def save(self, path: Path) -> None:
         path.mkdir()
         (path / _TOKENIZER).write_text(self.content, encoding="utf-8")
-        (path / _MARKS).write_text(json.dumps(self.marks, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        marks = self.marks if self.spelled else {**self.marks, _SPELLED: False}
+        (path / _MARKS).write_text(json.dumps(marks, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: Path) -> "JsonTokenizer":
         try:
             marks = json.loads((path / _MARKS).read_text(encoding="utf-8"))
-            return cls((path / _TOKENIZER).read_text(encoding="utf-8"), marks)
+            spelled = marks.pop(_SPELLED, True)
+            return cls((path / _TOKENIZER).read_text(encoding="utf-8"), marks, spelled=spelled)
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise BundleError(f"The tokenizer {path} cannot be read: {error}.", "Take a whole copy of it.") from None
 

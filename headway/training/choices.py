@@ -39,13 +39,15 @@ def choose_model(settings: ModelSettings, pairs: int) -> ModelSettings:
     """A size that the corpus can fill, with the dropout and the norm that go with it."""
     preset = settings.preset or ("tiny" if pairs < 100_000 else "small" if pairs < 1_000_000 else "base")
     of_preset = PRESETS[preset].dropout if settings.family in (None, "transformer", "t5") else 0.1
-    dropout = of_preset if settings.dropout is None else settings.dropout
-    return settings.model_copy(update={"preset": preset, "dropout": dropout, "norm": settings.norm or PRESETS[preset].norm})
+    chosen: dict[str, object] = {"preset": preset, "dropout": of_preset if settings.dropout is None else settings.dropout}
+    if settings.family in (None, "transformer"):
+        chosen["norm"] = settings.norm or PRESETS[preset].norm
+    return settings.model_copy(update=chosen)
 
 
 def choose_data(settings: DataSettings) -> DataSettings:
-    hidden = settings.hidden or (0.35 if settings.task == "denoise" else 0.15)
-    return settings.model_copy(update={"hidden": hidden})
+    hidden = {"denoise": 0.35, "span": 0.15, "mlm": 0.15}.get(settings.task)
+    return settings.model_copy(update={"hidden": settings.hidden or hidden})
 
 
 def choose_task(settings: TrainingSettings, task: Task) -> TrainingSettings:
@@ -57,12 +59,14 @@ def choose_task(settings: TrainingSettings, task: Task) -> TrainingSettings:
     return settings.model_copy(update={"metric": metric, "label_smoothing": smoothing})
 
 
-def choose_training(settings: TrainingSettings, *, d_model: int, target_tokens: int) -> TrainingSettings:
+def choose_training(
+    settings: TrainingSettings, *, family: Family | None = None, d_model: int, target_tokens: int
+) -> TrainingSettings:
     """Batch and rate. Wider models take larger batches, up to the paper's 25,000 tokens, and smaller steps: at d_model 512
-    close to the paper's peak, 7e-4. A small corpus needs updates more than it needs large ones. A model that has learned
-    something is not to forget it: it moves less.
+    close to the paper's peak, 7e-4; a third of that for one stack alone. A small corpus needs updates more than it needs large
+    ones. A model that has learned something is not to forget it: it moves less.
     """
-    rate = 0.384 if settings.init is None else 0.096
+    rate = 0.05 if settings.init else 0.384 if family in (None, "transformer", "t5") else 0.128
     by_width = min(25_000, max(1024, d_model**2 // 8))
     batch_tokens = settings.batch_tokens or min(by_width, max(256, target_tokens // 20))
     return settings.model_copy(
@@ -121,7 +125,7 @@ def resolve(settings: Settings, *, pairs: int, target_tokens: int) -> Settings:
     model = settings.model if settings.training.init else choose_model(settings.model, pairs)
     d_model = model.d_model or PRESETS[model.preset or "tiny"].d_model
     training = choose_task(settings.training, settings.data.task)
-    training = choose_training(training, d_model=d_model, target_tokens=target_tokens)
+    training = choose_training(training, family=model.family, d_model=d_model, target_tokens=target_tokens)
     return settings.model_copy(update={"model": model, "data": choose_data(settings.data), "training": training})
 
 

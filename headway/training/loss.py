@@ -36,7 +36,11 @@ def label_smoothed_cross_entropy(logits: Tensor, target: Tensor, smoothing: floa
 
 def batch_loss(model: Model, batch: Batch, smoothing: float) -> Tensor:
     """The sum over a batch's target tokens; what is not judged is left out before the vocabulary is looked at."""
-    hidden, target = judged_states(model, batch)
+    return loss_of_states(model, *judged_states(model, batch), smoothing)
+
+
+def loss_of_states(model: Model, hidden: Tensor, target: Tensor, smoothing: float) -> Tensor:
+    """The same of states [N, d_model] that are there already."""
     weight: Tensor = model.output.weight
     if model.output.bias is not None:  # one more column, which all states meet with a one
         weight = torch.cat([weight, model.output.bias[:, None]], dim=1)

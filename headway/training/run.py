@@ -6,7 +6,18 @@ from typing import Any
 
 from headway.architectures import AnyArchitecture, VitArchitecture
 from headway.atomic import write_file
-from headway.bundle import Bundle, Lines, Manifest, Measured, Pictures, Provenance, Scope, read_bundle, write_bundle
+from headway.bundle import (
+    Bundle,
+    Lines,
+    Manifest,
+    Measured,
+    Pictures,
+    Provenance,
+    Scope,
+    read_bundle,
+    read_manifest,
+    write_bundle,
+)
 from headway.config import ModelSettings, Settings, build_settings, merge, read_yaml
 from headway.data.picture_store import picture_shape
 from headway.data.prepare import Prepared, prepare, reads_pictures, why_rebuild
@@ -15,7 +26,7 @@ from headway.errors import HeadwayError, RequestError
 from headway.evaluation.metrics import score
 from headway.export.ctranslate2 import check_convertible
 from headway.models.build import build
-from headway.models.presets import Needs, build_architecture, build_family
+from headway.models.presets import Needs, build_family
 from headway.models.weights import average_weights, set_weights
 from headway.progress import Display
 from headway.reports.curves import draw_learning_curve
@@ -23,7 +34,6 @@ from headway.text.sentences import share_of_sentences
 from headway.training.choices import (
     ASKED,
     choose_data,
-    choose_family,
     choose_model,
     count_tokens,
     resolve,
@@ -41,7 +51,8 @@ from headway.training.fast_form import make_fast_form
 from headway.training.group import Group, join_torchrun
 from headway.training.loop import Keep, Trainer, Weights
 from headway.training.machine import choose_division
-from headway.training.start import FITTING, describe_start, read_start, shape_of
+from headway.training.request import check_request, family_of
+from headway.training.start import describe_start, read_start, shape_of, within_positions
 from headway.training.state import State, list_checkpoints, load_weights, newest_whole
 from headway.training.team import Orders, build_run_objective, build_validator, describe, follow, lead
 from headway.training.validation import Validation
@@ -88,7 +99,7 @@ def run_training(settings: Settings, out: Path, display: Display, scope: Scope |
 
     Of the processes that torchrun started, the first one comes back; the others end with their work.
     """
-    _check_request(settings)
+    check_request(settings)
     torchrun = join_torchrun()
     if torchrun and not torchrun.first:
         try:
@@ -120,6 +131,8 @@ def prepare_run(settings: Settings, out: Path, display: Display, torchrun: Group
     """Look at what stands in `out`, prepare the data, and make every choice; another run than the one asked for is refused."""
     checkpoint = newest_whole(out / "checkpoints", display.say)
     start = read_start(settings)
+    if start:
+        settings = within_positions(settings, start)
     described = describe_start(start) if start else None
     if checkpoint:
         refuse_other_settings(settings, out)
@@ -141,8 +154,7 @@ def _resolve(
 ) -> tuple[Settings, AnyArchitecture]:
     """The settings with every choice made that the corpus, the model to begin with, and the machine decide; and the shape."""
     pictures = reads_pictures(settings)
-    family = start.manifest.architecture.kind if start else settings.model.family
-    family = family or choose_family(settings.data.task, pictures=pictures)
+    family = start.manifest.architecture.kind if start else family_of(settings)
     settings = settings.model_copy(update={"model": settings.model.model_copy(update={"family": family})})
     if start:
         architecture = shape_of(start, settings, classes=prepared.tokenizers.target.size)
@@ -174,25 +186,6 @@ def _needs(settings: Settings, prepared: Prepared, *, pictures: bool) -> Needs:
     )
 
 
-def _check_request(settings: Settings) -> None:
-    """What can be known to be wrong before anything is read."""
-    data, family = settings.data, settings.model.family
-    needed: list[tuple[str, object]] = [("--train", data.train)]
-    if data.task == "translate":
-        needed += [("--from", data.source_language), ("--to", data.target_language)]
-    missing = [option for option, value in needed if not value]
-    if missing:
-        raise RequestError(
-            f"Not given: {', '.join(missing)}.", "As in: headway train --train data/train --from en --to de --out runs/en-de"
-        )
-    if family and family not in FITTING[data.task]:
-        raise RequestError(
-            f"The task {data.task} is not for the family {family}.", f"It is for {' or '.join(FITTING[data.task])}."
-        )
-    if family in (None, "transformer") and (settings.model.preset or settings.model.d_model):
-        build_architecture(settings.model, source_vocab=1, target_vocab=1, shared=settings.tokenizer.shared)
-
-
 def _bundle_writer(orders: Orders, prepared: Prepared, scope: Scope | None) -> Keep:
     settings, a = orders.settings, orders.architecture
     sentences = share_of_sentences([source for source, _ in prepared.valid]) >= SENTENCES
@@ -202,7 +195,7 @@ def _bundle_writer(orders: Orders, prepared: Prepared, scope: Scope | None) -> K
         task=settings.data.task,
         source_language=settings.data.source_language,
         target_language=settings.data.target_language,
-        tokenizer=settings.tokenizer,
+        tokenizer=read_manifest(Path(settings.training.init)).tokenizer if settings.training.init else settings.tokenizer,
         decoding=settings.decoding,
         scope=scope,
         lines=Lines(

@@ -14,10 +14,11 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 
 from headway.architectures import AnyArchitecture, Architecture, T5Architecture, VitArchitecture
-from headway.bundle import read_bundle
+from headway.bundle import read_bundle, read_manifest
 from headway.config import Settings, build_settings
 from headway.data.objectives import Objective, PictureClasses, build_objective
 from headway.data.prepare import Prepared, load_prepared
+from headway.errors import TrainingError
 from headway.models.build import build
 from headway.models.model import Model, count_parameters
 from headway.models.weights import get_weights
@@ -93,10 +94,9 @@ def build_run_objective(settings: Settings, architecture: AnyArchitecture, prepa
         half = [0.5] * a.channels
         shift = data.shift if moved else 0
         return PictureClasses(channels=a.channels, size=a.image_size, patches=a.patches, mean=half, deviation=half, shift=shift)
-    assert data.hidden
     longest = getattr(architecture, "max_positions", data.max_length)
     return build_objective(
-        data.task, prepared.tokenizers, hidden=data.hidden, span=data.span, whole_words=data.whole_words, longest=longest
+        data.task, prepared.tokenizers, hidden=data.hidden or 0.0, span=data.span, whole_words=data.whole_words, longest=longest
     )
 
 
@@ -119,10 +119,11 @@ def describe(trainer: Trainer) -> str:
     training, model, group = trainer.settings.training, trainer.learner.model, trainer.group
     a = model.architecture
     layers = f"{a.n_layers}+{a.n_decoder_layers}" if isinstance(a, Architecture | T5Architecture) else f"{a.n_layers}"
-    named = f"{trainer.settings.model.preset}" if a.kind == "transformer" else f"{a.kind} {trainer.settings.model.preset or ''}"
+    start, preset = training.init, trainer.settings.model.preset
+    named = f"of {start}" if start else f"{preset}" if a.kind == "transformer" else f"{a.kind} {preset}"
     where = f"{group.size} GPUs" if group.device.type == "cuda" else f"{group.size} x {training.threads} cores"
     return (
-        f"Model {named.strip()}: {layers} layers, d_model {a.d_model}, "
+        f"Model {named}: {layers} layers, d_model {a.d_model}, "
         f"{a.n_heads} heads, {count_parameters(model):,} parameters; {training.batch_tokens:,} target tokens an update, "
         f"dropout {a.dropout:g}; {where}, {training.precision}."
     )
@@ -145,10 +146,14 @@ def _build_trainer(orders: Orders, prepared: Prepared, display: Display, group: 
     keep_memory()
     training = orders.settings.training
 
+    start = read_bundle(Path(training.init)) if training.init else None
+
     def begin() -> Model:
         model = build(orders.architecture, pad=prepared.tokenizers.source.pad, seed=training.seed)
-        if training.init:
-            take_over(model, read_bundle(Path(training.init)), prepared.tokenizers.target)
+        if start:
+            if read_manifest(start.directory) != start.manifest:
+                raise TrainingError(f"{start.directory} was replaced while this run began with it.", "Start the run anew.")
+            take_over(model, start, prepared.tokenizers.target)
         return model
 
     model = begin().to(group.device)

@@ -21,7 +21,7 @@ from headway.models.model import Model
 from headway.text.tokenizer import Tokenizers
 from headway.training.choices import PASS_TOKENS
 from headway.training.group import Group
-from headway.training.loss import batch_loss, judged_states
+from headway.training.loss import judged_states, loss_of_states
 
 NAMES = {"bleu": "BLEU", "chrf": "chrF", "accuracy": "accuracy"}
 
@@ -60,16 +60,13 @@ class Validation:
 
 
 class Validator:
-    """A held-out part, batched once; the processes of a group share the work, and all know the outcome."""
+    """A held-out part, cut into batches once; the processes of a group share the work, and all know the outcome."""
 
     def __init__(self, examples: Examples, objective: Objective, group: Group, *, accuracy: bool) -> None:
-        self._group, self._accuracy = group, accuracy
+        self._examples, self._objective, self._group, self._accuracy = examples, objective, group, accuracy
         sizes = objective.sizes(examples)
         longest = np.maximum(sizes.read, sizes.written).tolist()
-        self._batches = [
-            objective.collate(examples, np.array(rows), lambda row: np.random.default_rng((0, row)))
-            for rows in batches_by_length(longest, PASS_TOKENS)
-        ]
+        self._batches = list(batches_by_length(longest, PASS_TOKENS))[group.rank :: group.size]
 
     def validate(self, model: Model) -> Validation:
         return self._judge(model)
@@ -84,11 +81,12 @@ class Validator:
     def _judge(self, model: Model) -> Validation:
         model.eval()
         total, judged, right = 0.0, 0, 0
-        for batch in self._batches[self._group.rank :: self._group.size]:
-            total += float(batch_loss(model, batch, smoothing=0.0))
+        for rows in self._batches:
+            batch = self._objective.collate(self._examples, np.array(rows), lambda row: np.random.default_rng((0, row)))
+            states, target = judged_states(model, batch)
+            total += float(loss_of_states(model, states, target, smoothing=0.0))
             judged += batch.judged
             if self._accuracy:
-                states, target = judged_states(model, batch)
                 right += int((model.output.logits(states).argmax(dim=-1) == target).sum())
         loss, of_all, all_right = self._group.sum(total, judged, right)
         return Validation(loss / of_all, {"accuracy": 100 * all_right / of_all} if self._accuracy else {})

@@ -10,6 +10,7 @@ from copy_reverse import WORDS, make_pairs
 
 from headway.bundle import read_bundle
 from headway.cli import main
+from headway.data.store import Store
 
 SIZE = SMALL[2:]  # without the preset
 WITH_MARKS = [*SIZE[:-1], 420]  # T5's sentinels are pieces too
@@ -109,6 +110,45 @@ def test_classes_of_text_are_learned_from_a_pretrained_model(masked: Path, label
     assert [line.split("\t")[0] for line in told.out.splitlines()] == ["copy", "reverse"]
 
 
+def test_a_classifier_learns_other_classes_or_to_fill_gaps(labelled: Path, texts: Path, tmp_path: Path, headway) -> None:
+    """Each time with a new head; the rest is taken over."""
+    first, second, third = tmp_path / "first", tmp_path / "second", tmp_path / "third"
+    assert headway("train", "--task", "classify", "--train", labelled, "--out", first, *SIZE, *STEPS).code == 0
+    lines = [line.split("\t")[0] for line in labelled.read_text().splitlines()[1:]]
+    other = write_lines(tmp_path / "other.tsv", ["text\tclass", *(f"{line}\t{len(line.split()) % 3}" for line in lines), ""])
+    held_out = ["--valid", other, "--test", other]
+    result = headway(
+        "train", "--task", "classify", "--init", first / "best", "--train", other, *held_out, "--out", second, *STEPS
+    )
+    assert result.code == 0, result.err
+    assert read_bundle(second / "best").tokenizers.target.pieces(range(3)) == ["0", "1", "2"]
+    result = headway(
+        "train", "--task", "mlm", "--whole-words", "--init", second / "best", "--train", texts, "--out", third, *STEPS
+    )
+    assert result.code == 0, result.err
+    assert read_bundle(third / "best").manifest.architecture.classes == 0
+
+
+def test_a_language_model_reads_no_more_than_it_could(texts: Path, tmp_path: Path, headway) -> None:
+    """What begins with a model of 16 positions learns from passages of 16, whatever the default is."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert headway("train", "--task", "lm", "--train", texts, "--out", first, *SIZE, "--max-length", 16, *STEPS).code == 0
+    command = ["train", "--task", "lm", "--init", first / "best", "--train", texts, "--out", second, *STEPS]
+    assert headway(*command).code == 0
+    assert int(Store(second / "data" / "train").target_lengths.max()) == 17  # and the piece before
+    assert "This run is complete" in headway(*command).err
+
+
+def test_long_texts_are_held_out_like_short_ones(tmp_path: Path, headway) -> None:
+    rows = [f"{'long ' * 80 if number % 10 else 'short'} number {number}\t{number % 2}" for number in range(300)]
+    table = write_lines(tmp_path / "table.tsv", rows)
+    options = ["--max-length", 40, "--held-out", 30, "--max-steps", 1, "--valid-every", 1, "--batch-tokens", 512]
+    result = headway("train", "--task", "classify", "--train", table, "--out", tmp_path / "run", *SIZE, *options)
+    assert result.code == 0, result.err
+    held_out = (tmp_path / "run" / "data" / "test.source").read_text().splitlines()
+    assert sum(line.startswith("long") for line in held_out) > 20
+
+
 def test_classes_of_pictures(pictures: Path, tmp_path: Path, headway) -> None:
     out = tmp_path / "run"
     shape = ["--n-layers", 1, "--d-model", 32, "--d-ff", 64, "--n-heads", 2, "--patch-size", 4, "--held-out", 20]
@@ -150,6 +190,17 @@ def test_one_model_learns_two_tasks_by_prefix(tmp_path: Path, headway) -> None:
     assert more.code == 0, more.err
 
 
+def test_held_out_sources_have_their_prefix(corpus: Path, tmp_path: Path, headway) -> None:
+    held_out = write_corpus(tmp_path / "held-out", make_pairs(20, seed=9))
+    languages = ["--from", "en", "--to", "de", "--valid", held_out, "--max-steps", 1, "--valid-every", 1]
+    one = ["--train", corpus, "--prefix", "do: ", *languages, *SIZE, "--out", tmp_path / "one"]
+    assert headway("train", *one).code == 0
+    assert (tmp_path / "one" / "data" / "valid.source").read_text().startswith("do: ")
+    two = ["--train", corpus, "--prefix", "do: ", "--train", held_out, "--prefix", "or: ", *languages, *SIZE]
+    result = headway("train", *two, "--out", tmp_path / "two")
+    assert result.code == 3 and "has a source without a prefix" in result.err
+
+
 @pytest.mark.parametrize("task", ["mlm", "span"])
 def test_processes_share_the_work_of_any_task(task: str, texts: Path, tmp_path: Path, headway) -> None:
     """The same updates, whoever computes which part: what is hidden depends on the text and the update alone."""
@@ -184,7 +235,10 @@ def test_an_interrupted_run_of_any_task_ends_where_it_would_have(texts: Path, tm
         (["--task", "mlm", "--metric", "bleu"], 2, "no bleu"),
         (["--task", "classify"], 3, "no table of texts and labels"),
         (["--task", "lm", "--sampling", "0.1"], 2, "cut one way only"),
-        (["--task", "mlm", "--prefix", "a: "], 2, "only --task translate takes them"),
+        (["--task", "mlm", "--prefix", "a: "], 2, "has no --prefix"),
+        (["--task", "lm", "--hidden", "0.5", "--norm", "post", "--shift", "2"], 2, "has no --hidden, --norm, --shift"),
+        (["--task", "lm", "--max-positions", "8"], 2, "A model of 8 positions cannot read 256 pieces"),
+        (["--task", "classify", "--family", "vit"], 2, "classify of text is not for the family vit"),
         (["--task", "dance"], 2, "data.task"),
         (["--task", "lm", "--max-length", "9999"], 3, "too few"),
         (["--task", "mlm", "--d-model", "30", "--n-heads", "4"], 2, "n_heads"),
@@ -201,11 +255,12 @@ def test_a_model_to_begin_with_must_fit(
     of_corpus = ["--train", corpus, "--from", "en", "--to", "de", "--out", tmp_path / "run", *STEPS]
     wrong = headway("train", "--init", masked / "best", *of_corpus)
     assert wrong.code == 2 and "of the kind bert, which the task translate cannot begin with" in wrong.err
+    assert not (tmp_path / "run" / "data").exists()
     missing = headway("train", "--init", tmp_path / "none", *of_corpus)
     assert missing.code == 1 and "no model" in missing.err
     of_texts = ["--task", "mlm", "--train", texts, "--out", tmp_path / "run"]
-    shape = headway("train", *of_texts, "--init", masked / "best", "--d-model", 64)
-    assert shape.code == 2 and "has d_model 32" in shape.err
+    shape = headway("train", *of_texts, "--init", masked / "best", "--d-model", 64, "--kind", "unigram", "--preset", "big")
+    assert shape.code == 2 and "which --preset, --d-model, --kind would change" in shape.err
 
 
 def test_labels_must_tell_something_apart(tmp_path: Path, headway) -> None:
@@ -222,4 +277,4 @@ def test_a_label_of_the_held_out_part_must_be_known(labelled: Path, tmp_path: Pa
     result = headway(
         "train", "--task", "classify", "--train", labelled, "--valid", other, "--out", tmp_path / "run", *SIZE, *STEPS
     )
-    assert result.code == 3 and "knows no class 'copied'. Did you mean copy?" in result.err
+    assert result.code == 3 and "other.tsv: The model knows no class 'copied'. Did you mean copy?" in result.err

@@ -107,7 +107,8 @@ def test_masked_tokens_are_hidden_replaced_or_left_in_berts_shares() -> None:
         asked = batch.target != IGNORED
         for before, now in zip(batch.target[asked].tolist(), tokens[asked].tolist(), strict=True):
             fates["hidden" if now == TOKENIZER.mask else "left" if now == before else "replaced"] += 1
-        assert not np.isin(tokens[asked], [TOKENIZER.pad, TOKENIZER.bos, TOKENIZER.eos]).any()
+        marks = [TOKENIZER.pad, TOKENIZER.bos, TOKENIZER.eos, *TOKENIZER.sentinels]
+        assert not np.isin(tokens[asked], marks).any()
     shares = {name: count / sum(fates.values()) for name, count in fates.items()}
     assert shares == pytest.approx({"hidden": 0.8, "left": 0.1, "replaced": 0.1}, abs=0.02)
 
