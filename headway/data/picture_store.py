@@ -1,5 +1,6 @@
 """Pictures and their classes as a store: a picture's pixels are its source, its class the target."""
 
+from array import array
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from headway.config import Settings, parse_corpus
 from headway.data.build import Progress
 from headway.data.facts import Facts
 from headway.data.images import PictureCorpus, open_pictures
-from headway.data.split import DigestCollector, Hashes, among, cut, default_held_out, digest
+from headway.data.split import DigestCollector, Hashes, cut, default_held_out, digest
 from headway.data.store import StoreWriter
 from headway.errors import DataError, RequestError
 from headway.text.class_names import ClassNames
@@ -62,18 +63,18 @@ class PictureData:
                 given[part] = np.array([write(part, *one) for one in pictures], np.uint64)
             parts = self._cut(settings.data.held_out, np.concatenate([*given.values()]), on_progress)
             facts.leaking = parts.count(None)
-            in_training = []
-            for part, one in zip(parts, self._read(self.train, "Reading pictures", on_progress), strict=True):
-                if part:
-                    found = write(part, *one)
-                    if part == "train":
-                        in_training.append(found)
+            in_training = array("Q")
+            for place, one in zip(parts, self._read(self.train, "Reading pictures", on_progress), strict=True):
+                if place == "train":
+                    in_training.append(write(place, *one))
+                elif place:
+                    write(place, *one)
             stores["train"].end_segment(self.weight)
             for part in ("valid", "test"):
                 stores[part].end_segment(1.0)
         facts.pairs_kept, facts.valid_pairs, facts.test_pairs = (stores[part].pairs for part in ("train", "valid", "test"))
         known = np.array(in_training, np.uint64)
-        facts.valid_overlap, facts.test_overlap = (int(among(given[part], known).sum()) for part in ("valid", "test"))
+        facts.valid_overlap, facts.test_overlap = (int(np.isin(given[part], known).sum()) for part in ("valid", "test"))
         return facts
 
     def _name_classes(self) -> Tokenizer:
@@ -84,7 +85,7 @@ class PictureData:
         return ClassNames(self.train.labels)
 
     def _cut(self, held_out: int | None, apart_from: Hashes, on_progress: Progress) -> list[str | None]:
-        """The part of each training picture, None where it repeats a held-out one; if parts were not given, after a look at all."""
+        """The part of each training picture, None for what repeats a held-out one. Only to cut some off, all are looked at."""
         parts: list[str | None] = ["train"] * len(self.train)
         if self.valid and self.test:
             return parts
@@ -95,20 +96,15 @@ class PictureData:
         digests = collector.finish()
         size = held_out or default_held_out(len(parts))
         valid, test = (size if corpus is None else 0 for corpus in (self.valid, self.test))
-        too_few = DataError(
-            f"{len(parts):,} pictures are too few to cut {valid + test:,} off and have some left to train on: "
-            f"{len(np.unique(digests.source)):,} of them are different.",
-            "Give held-out pictures with --valid and --test, a smaller --held-out, or more pictures.",
-        )
         try:
             split = cut(digests, valid=valid, test=test, apart_from=apart_from)
         except DataError:
-            raise too_few from None
+            raise _too_few(len(parts), valid + test, digests.source, apart_from) from None
         for part, rows in (("valid", split.valid), ("test", split.test), (None, np.flatnonzero(split.leaking))):
             for row in rows.tolist():
                 parts[row] = part
         if "train" not in parts:
-            raise too_few
+            raise _too_few(len(parts), valid + test, digests.source, apart_from)
         return parts
 
     def _read(self, corpus: PictureCorpus, stage: str, on_progress: Progress) -> Iterator[tuple[np.ndarray, str]]:
@@ -139,9 +135,7 @@ def open_picture_data(settings: Settings, given: Tokenizers | None, size: int | 
     train = open_pictures(name)
     held_out = (settings.data.valid, settings.data.test)
     valid, test = (open_pictures(parse_corpus(spec)[0]) if spec else None for spec in held_out)
-    return PictureData(
-        train, valid, test, size or _choose_size(settings, train), channels or train.channels, given, weight
-    )
+    return PictureData(train, valid, test, size or _choose_size(settings, train), channels or train.channels, given, weight)
 
 
 def _choose_size(settings: Settings, corpus: PictureCorpus) -> int:
@@ -156,3 +150,11 @@ def _fingerprint(pixels: np.ndarray) -> str:
 
 def _digest(pixels: np.ndarray) -> int:
     return digest(_fingerprint(pixels))
+
+
+def _too_few(pictures: int, held_out: int, found: Hashes, apart_from: Hashes) -> DataError:
+    return DataError(
+        f"{pictures:,} pictures are too few to cut {held_out:,} off and have some left to train on: "
+        f"without copies and what stands in a given part, there are {len(np.setdiff1d(found, apart_from)):,}.",
+        "Give held-out pictures with --valid and --test, a smaller --held-out, or more pictures.",
+    )

@@ -198,6 +198,8 @@ def _settings_that_matter(settings: Settings) -> dict[str, Any]:
     sampling = tokenizer.pop("sampling") > 0  # how much is a matter of each epoch; whether decides if the text is kept
     data = settings.data.model_dump(by_alias=True, exclude=WHILE_TRAINING)
     named = {"data": data, "tokenizer": {**tokenizer, "sampling": sampling}}
+    if reads_pictures(settings):
+        named["model"] = {"patch_size": settings.model.patch_size}  # whose multiple the size of pictures is
     return {f"{section}.{name}": value for section, values in named.items() for name, value in values.items()}
 
 

@@ -80,8 +80,16 @@ class Filler:
         )
 
     def _cut(self, text: str) -> list[list[int]]:
-        """The pieces of what stands before, between and after the masks."""
-        return self.tokenizer.encode([part.strip() for part in text.split(MASK)])
+        """The pieces of what stands before, between and after the masks, as they would be with words there.
+
+        What follows a mask without a space goes on with its word: cut behind a line break, it gets no space of its own.
+        """
+        first, *more = text.split(MASK)
+        (line_break,) = self.tokenizer.encode(["\n"])
+        goes_on = [bool(line_break) and not part[:1].isspace() for part in more]
+        texts = [first.strip(), *("\n" * on + part.strip() for part, on in zip(more, goes_on, strict=True))]
+        before, *found = self.tokenizer.encode(texts)
+        return [before, *(ids[ids.index(line_break[-1]) + 1 :] if on else ids for ids, on in zip(found, goes_on, strict=True))]
 
     def _join(self, parts: list[list[int]]) -> list[int]:
         t = self.tokenizer

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headway.errors import BundleError, RequestError
+from headway.models.huggingface_config import TARGET_TOKENIZER
 from headway.text.json_tokenizer import JsonTokenizer, require_tokenizers
 from headway.text.piece_list import PieceListTokenizer
 from headway.text.tokenizer import Tokenizer, Tokenizers
@@ -57,8 +58,7 @@ def write_tokenizer(tokenizers: Tokenizers, directory: Path, config: dict[str, A
         (directory / "spiece.model").write_bytes(source.model)
         _write_settings(directory, "T5Tokenizer", _label(source.marks), extra_ids=len(source.sentinels))
     elif kind in ("t5", "bert", "gpt2") and isinstance(source, JsonTokenizer):
-        (directory / _JSON).write_text(source.content, encoding="utf-8")
-        write = {"t5": _write_t5_settings, "bert": _write_bert_settings, "gpt2": _write_gpt2_settings}[kind]
+        write = {"t5": _write_t5, "bert": _write_bert, "gpt2": _write_gpt2}[kind]
         write(source, directory)
     else:
         raise RequestError(
@@ -87,14 +87,16 @@ def _load_own(directory: Path, settings: dict[str, Any], config: dict[str, Any])
     """Marks are those that the model's config.json numbers; a decoder that is not told its beginning begins with pad."""
     kind = str(config["model_type"])
     path = _find(directory, _JSON, kind)
-    marks = _read_marks(kind, settings)
+    marks = _read_marks(kind, settings, "mask")
     plain = _load_json(path, marks, settings)
     numbers = {mark: config.get(f"{mark}_token_id") for mark in ("pad", "eos")} | {"bos": config.get("decoder_start_token_id")}
     for mark, number in numbers.items():
-        if number is not None:
-            marks[mark] = plain.name(number)
-            if not marks[mark]:
-                raise BundleError(f"config.json says that {mark} is token {number}, which {path} has not.", _COPY_AGAIN)
+        if number is None:
+            continue
+        name = plain.name(number) if isinstance(number, int) else None
+        if name is None:
+            raise BundleError(f"By config.json {mark} is token {number}, which {path} has not.", _COPY_AGAIN)
+        marks[mark] = name
     return _load_json(path, {"bos": marks["pad"], **marks}, settings)
 
 
@@ -128,25 +130,30 @@ def _read_bert(directory: Path, settings: dict[str, Any], config: dict[str, Any]
     found = _read_marks("bert", settings)
     marks = {"pad": found["pad"], "bos": found["cls"], "eos": found["sep"], "unk": found["unk"], "mask": found["mask"]}
     if (directory / _JSON).exists():
-        return _both(_load_json(directory / _JSON, marks, settings, lambda: _clean_as_bert(settings)))
+        return _both(_load_json(directory / _JSON, marks, settings, _cut_as_bert))
     return _both(_build(_find(directory, "vocab.txt", "bert", _JSON), lambda path: _build_bert(path, settings, marks), marks))
 
 
 def _read_gpt2(directory: Path, settings: dict[str, Any], config: dict[str, Any]) -> Tokenizers:
-    marks = _read_marks("gpt2", settings)
-    if pad := _name(settings.get("pad_token")):
-        marks["pad"] = pad
+    marks = _read_marks("gpt2", settings, "pad", "mask")
     if (directory / _JSON).exists():
-        return _both(_load_json(directory / _JSON, marks, settings, lambda: _cut_as_gpt2(settings)))
+        return _both(_load_json(directory / _JSON, marks, settings, _cut_as_gpt2))
     merges = _find(directory, "merges.txt", "gpt2", _JSON)
     vocabulary = _find(directory, "vocab.json", "gpt2", _JSON)
     return _both(_build(vocabulary, lambda path: _build_gpt2(path, merges, settings), marks))
 
 
 def _build_bert(vocabulary: Path, settings: dict[str, Any], marks: dict[str, str]) -> "LibraryTokenizer":
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
+    from tokenizers import Tokenizer, models
 
     tokenizer = Tokenizer(models.WordPiece(models.WordPiece.read_file(str(vocabulary)), unk_token=marks["unk"]))
+    _cut_as_bert(tokenizer, settings)
+    return tokenizer
+
+
+def _cut_as_bert(tokenizer: "LibraryTokenizer", settings: dict[str, Any]) -> None:
+    from tokenizers import decoders, normalizers, pre_tokenizers
+
     tokenizer.normalizer = normalizers.BertNormalizer(
         clean_text=True,
         handle_chinese_chars=settings.get("tokenize_chinese_chars", True),
@@ -155,16 +162,21 @@ def _build_bert(vocabulary: Path, settings: dict[str, Any], marks: dict[str, str
     )
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece(prefix="##")
-    return tokenizer
 
 
 def _build_gpt2(vocabulary: Path, merges: Path, settings: dict[str, Any]) -> "LibraryTokenizer":
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from tokenizers import Tokenizer, models
 
     tokenizer = Tokenizer(models.BPE(*models.BPE.read_file(str(vocabulary), str(merges))))
+    _cut_as_gpt2(tokenizer, settings)
+    return tokenizer
+
+
+def _cut_as_gpt2(tokenizer: "LibraryTokenizer", settings: dict[str, Any]) -> None:
+    from tokenizers import decoders, pre_tokenizers
+
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=settings.get("add_prefix_space", False))
     tokenizer.decoder = decoders.ByteLevel()
-    return tokenizer
 
 
 def _build(path: Path, make: Callable[[Path], "LibraryTokenizer"], marks: dict[str, str]) -> JsonTokenizer:
@@ -194,19 +206,27 @@ def _write_marian(source: PieceListTokenizer, target: PieceListTokenizer, direct
     _write_settings(directory, "MarianTokenizer", _label(source.marks), separate_vocabs=separate)
 
 
-def _write_t5_settings(tokenizer: JsonTokenizer, directory: Path) -> None:
+def _write_own(tokenizer: JsonTokenizer, directory: Path) -> None:
+    _write_whole(tokenizer, directory, _AS_IT_STANDS[0], _label_all(tokenizer))
+
+
+def _write_t5(tokenizer: JsonTokenizer, directory: Path) -> None:
+    if tokenizer.bos != tokenizer.pad:  # a vocabulary that Headway learned
+        _write_own(tokenizer, directory)
+        return
     marks = _label([tokenizer.marks[mark] for mark in ("pad", "eos", "unk")])
-    _write_settings(directory, "T5Tokenizer", marks, extra_ids=len(tokenizer.sentinels))
+    _write_whole(tokenizer, directory, "T5Tokenizer", marks, extra_ids=len(tokenizer.sentinels))
 
 
-def _write_bert_settings(tokenizer: JsonTokenizer, directory: Path) -> None:
+def _write_bert(tokenizer: JsonTokenizer, directory: Path) -> None:
     names = {"pad": "pad", "bos": "cls", "eos": "sep", "unk": "unk", "mask": "mask"}
     marks = {f"{theirs}_token": tokenizer.marks[ours] for ours, theirs in names.items()}
     cleaning = tokenizer.settings.get("normalizer") or {}
     if cleaning.get("type") != "BertNormalizer":  # transformers' own class would put one in its place
-        _write_settings(directory, "PreTrainedTokenizerFast", marks)
+        _write_whole(tokenizer, directory, _AS_IT_STANDS[0], marks)
         return
-    _write_settings(
+    _write_whole(
+        tokenizer,
         directory,
         "BertTokenizer",
         marks,
@@ -216,10 +236,22 @@ def _write_bert_settings(tokenizer: JsonTokenizer, directory: Path) -> None:
     )
 
 
-def _write_gpt2_settings(tokenizer: JsonTokenizer, directory: Path) -> None:
-    marks = {f"{name}_token": mark for name, mark in tokenizer.marks.items()}
-    space = bool((tokenizer.settings.get("pre_tokenizer") or {}).get("add_prefix_space", False))
-    _write_settings(directory, "GPT2Tokenizer", marks, add_prefix_space=space)
+def _write_gpt2(tokenizer: JsonTokenizer, directory: Path) -> None:
+    cutting = tokenizer.settings.get("pre_tokenizer") or {}
+    if cutting.get("type") != "ByteLevel":  # as above
+        _write_own(tokenizer, directory)
+        return
+    space = bool(cutting.get("add_prefix_space", False))
+    _write_whole(tokenizer, directory, "GPT2Tokenizer", _label_all(tokenizer), add_prefix_space=space)
+
+
+def _write_whole(tokenizer: JsonTokenizer, directory: Path, kind: str, marks: dict[str, str], **more: Any) -> None:
+    (directory / _JSON).write_text(tokenizer.content, encoding="utf-8")
+    _write_settings(directory, kind, marks, **more, split_special_tokens=not tokenizer.spelled)
+
+
+def _label_all(tokenizer: JsonTokenizer) -> dict[str, str]:
+    return {f"{name}_token": mark for name, mark in tokenizer.marks.items()}
 
 
 def _write_settings(directory: Path, kind: str, marks: dict[str, str], **more: Any) -> None:
@@ -245,8 +277,10 @@ def _both(tokenizer: Tokenizer) -> Tokenizers:
     return Tokenizers(tokenizer, tokenizer)
 
 
-def _read_marks(kind: str, settings: dict[str, Any]) -> dict[str, str]:
-    return {mark: _name(settings.get(f"{mark}_token")) or usual for mark, usual in _NAMES[kind].items()}
+def _read_marks(kind: str, settings: dict[str, Any], *others: str) -> dict[str, str]:
+    """`others` are marks that a tokenizer of this kind may have besides."""
+    marks = {mark: _name(settings.get(f"{mark}_token")) or usual for mark, usual in _NAMES[kind].items()}
+    return marks | {mark: name for mark in others if (name := _name(settings.get(f"{mark}_token")))}
 
 
 def _name(token: Any) -> str | None:
@@ -270,9 +304,19 @@ def _load_pieces(model: Path, ids: dict[str, int], marks: list[str], *, language
         raise _damaged(model, error) from None
 
 
-def _load_json(path: Path, marks: dict[str, str]) -> JsonTokenizer:
+def _load_json(
+    path: Path,
+    marks: dict[str, str],
+    settings: dict[str, Any],
+    cut: Callable[["LibraryTokenizer", dict[str, Any]], None] | None = None,
+) -> JsonTokenizer:
+    """`cut`: how the model's own class cuts texts by its settings, whatever else tokenizer.json says of that."""
+    spelled = not settings.get("split_special_tokens", False)
     try:
-        return JsonTokenizer(path.read_text(encoding="utf-8"), marks)
+        tokenizer = JsonTokenizer(path.read_text(encoding="utf-8"), marks, spelled=spelled)
+        if cut is None or settings.get("tokenizer_class") in _AS_IT_STANDS:
+            return tokenizer
+        return JsonTokenizer(tokenizer.change(lambda whole: cut(whole, settings)), marks, spelled=spelled)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise _damaged(path, error) from None
 
@@ -306,7 +350,7 @@ def _damaged(path: Path, error: Exception) -> BundleError:
 
 
 def _check(tokenizers: Tokenizers, directory: Path, config: dict[str, Any]) -> None:
-    """Every id must have a row in the embedding, and the decoder of a translator must begin with the pad mark."""
+    """Every id must have a row in the embedding, and a translator's marks must be those that the model knows."""
     source_rows = config.get("vocab_size")
     target_rows = config.get("decoder_vocab_size") or source_rows
     for side, tokenizer, rows in (("source", tokenizers.source, source_rows), ("target", tokenizers.target, target_rows)):
@@ -316,9 +360,22 @@ def _check(tokenizers: Tokenizers, directory: Path, config: dict[str, Any]) -> N
                 f"The tokenizer in {directory} has {tokenizer.size:,} pieces{which}, the model's config.json only {rows:,}.",
                 "Tokenizer and model do not belong together; copy both from the same place.",
             )
-    begin = config.get("decoder_start_token_id")
-    if config["model_type"] in ("marian", "t5") and begin is not None and begin != tokenizers.target.pad:
+    if config["model_type"] not in ("marian", "pegasus", "t5"):
+        return
+    begin, bos = config.get("decoder_start_token_id"), tokenizers.target.bos
+    if begin is not None and begin != bos:
         raise BundleError(
-            f"The model in {directory} begins its translations with token {begin}, its tokenizer has {tokenizers.target.pad}.",
+            f"The model in {directory} begins its translations with token {begin}, its tokenizer has {bos}.",
             "Tokenizer and model do not belong together; copy both from the same place.",
+        )
+    check_ends(tokenizers, directory)
+
+
+def check_ends(tokenizers: Tokenizers, directory: Path) -> None:
+    """Both sides of a translator have one mark for the end of a text."""
+    ends = tokenizers.source.eos, tokenizers.target.eos
+    if ends[0] != ends[1]:
+        raise BundleError(
+            f"In {directory} a source ends with token {ends[0]}, a target with token {ends[1]}.",
+            "Headway has one number for both: take a model whose vocabularies begin alike.",
         )

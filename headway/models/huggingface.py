@@ -24,7 +24,6 @@ from headway.models.build import assemble
 from headway.models.position_order import to_halves, to_turns
 from headway.models.weights import get_weights
 
-
 NEVER = -1e9  # added to the logits of what must not be written
 _BIAS = "final_logits_bias"
 
@@ -243,9 +242,7 @@ def write_ban(marks: Sequence[int], size: int) -> dict[str, Tensor]:
     return {_BIAS: bias}
 
 
-def has_ban(
-    marks: Sequence[int], size: int, shapes: Mapping[str, Sequence[int]], read: Callable[[str], Tensor]
-) -> bool:
+def has_ban(marks: Sequence[int], size: int, shapes: Mapping[str, Sequence[int]], read: Callable[[str], Tensor]) -> bool:
     """Whether the bias is what `write_ban` writes."""
     return list(shapes.get(_BIAS, ())) == [1, size] and torch.equal(read(_BIAS).float(), write_ban(marks, size)[_BIAS])
 

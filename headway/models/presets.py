@@ -92,7 +92,7 @@ def build_family(family: str, settings: ModelSettings, needs: Needs) -> AnyArchi
     if needs.image_size % patch_size:
         raise RequestError(
             f"Pictures of {needs.image_size} pixels cannot be cut into patches of {patch_size}.",
-            "Give a --patch-size that divides it.",
+            "Give a --patch-size that divides it, or another --image-size.",
         )
     shape = _only(sizes, VitArchitecture)
     return VitArchitecture(image_size=needs.image_size, channels=needs.channels, classes=needs.target_vocab, **shape)

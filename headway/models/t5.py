@@ -59,5 +59,4 @@ class T5(EncoderDecoder):
             nn.Sequential(norm(), Dropout(a.dropout), Scale(a.d_model**-0.5 if a.tie else 1.0)),
             distances(both_ways=False),
         )
-        initialise(self)
-        nn.init.normal_(self.source_embedding.weight)  # large, for nothing scales it up; the last states are scaled down
+        initialise(self, embeddings=1.0)  # large, for nothing scales them up; the last states are scaled down

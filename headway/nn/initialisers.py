@@ -14,7 +14,8 @@ from headway.nn.positions import LearnedPositions, RelativeBias
 
 
 @torch.no_grad()
-def initialise(model: nn.Module) -> None:
+def initialise(model: nn.Module, *, embeddings: float | None = None) -> None:
+    """`embeddings` is their deviation where it is to be another."""
     drawn: set[nn.Parameter] = set()  # a matrix that is embedding and output is drawn once
     for module in model.modules():
         if isinstance(module, nn.Linear):
@@ -23,7 +24,8 @@ def initialise(model: nn.Module) -> None:
                 nn.init.zeros_(module.bias)
         elif isinstance(module, Embedding | LearnedPositions | Output):
             if module.weight not in drawn:
-                nn.init.normal_(module.weight, std=module.weight.shape[1] ** -0.5)
+                own = embeddings if isinstance(module, Embedding) else None
+                nn.init.normal_(module.weight, std=own or module.weight.shape[1] ** -0.5)
             drawn.add(module.weight)
         elif isinstance(module, RelativeBias):
             nn.init.zeros_(module.weight)

@@ -1,7 +1,7 @@
 """Tokenizers of Hugging Face's `tokenizers` library: BERT's WordPiece, GPT-2's bytes, and whatever else its JSON holds."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,11 +42,21 @@ class JsonTokenizer:
             raise KeyError(f"its {mark} mark, {self.marks[mark]!r}, is not in it")
         return number
 
+    def name(self, number: int) -> str | None:
+        """Of a token, as it stands in the vocabulary."""
+        return self._names.get(number)
+
     @property
     def settings(self) -> dict[str, Any]:
         """What tokenizer.json says, but for its vocabulary."""
         whole = json.loads(self.content)
         return {name: value for name, value in whole.items() if name not in ("model", "added_tokens")}
+
+    def change(self, alter: Callable[["Tokenizer"], None]) -> str:
+        """What tokenizer.json would say if its tokenizer were altered so."""
+        tokenizer = _build(self.content)
+        alter(tokenizer)
+        return tokenizer.to_str()
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         clean = [replace_surrogates(text) for text in texts]

@@ -216,10 +216,18 @@ def test_processes_share_the_work_of_any_task(task: str, texts: Path, tmp_path: 
             np.testing.assert_allclose(weight.numpy(), found[1][name].numpy(), atol=1e-4, err_msg=name)
 
 
-def test_an_interrupted_run_of_any_task_ends_where_it_would_have(texts: Path, tmp_path: Path, headway) -> None:
+@pytest.mark.parametrize("task", ["mlm", "pictures"])
+def test_an_interrupted_run_of_any_task_ends_where_it_would_have(
+    task: str, texts: Path, pictures: Path, tmp_path: Path, headway
+) -> None:
+    of_task = {
+        "mlm": ["--task", "mlm", "--train", texts, *SIZE, "--batch-tokens", 512],
+        "pictures": ["--task", "classify", "--train", pictures, "--shift", 1, *SIZE[:-2], "--batch-tokens", 80],
+    }
+
     def train(out: Path, steps: int) -> bytes:
         budget = ["--max-steps", steps, "--schedule", "inverse-sqrt", "--warmup", 4, "--valid-every", 4]
-        result = headway("train", "--task", "mlm", "--train", texts, "--out", out, *SIZE, "--batch-tokens", 512, *budget)
+        result = headway("train", *of_task[task], "--out", out, *budget)
         assert result.code == 0, result.err
         return (out / "last" / "weights.safetensors").read_bytes()
 

@@ -149,8 +149,8 @@ def test_too_few_pictures(tmp_path: Path, pictures: list[np.ndarray], held_out: 
 
 
 def test_a_weight(tmp_path: Path) -> None:
-    corpus = write(tmp_path / "pictures", draw(20))
-    settings = make_settings(f"{corpus}:2.5", data={"valid": f"{corpus}:1"})
+    corpus, valid = write(tmp_path / "pictures", draw(20)), write(tmp_path / "valid", draw(6, seed=2))
+    settings = make_settings(f"{corpus}:2.5", data={"valid": f"{valid}:1"})
     build(settings, tmp_path / "out")
     assert [segment.weight for segment in Store(tmp_path / "out" / "train").segments] == [2.5]
     assert picture_shape(settings) == (1, 4)

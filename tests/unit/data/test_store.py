@@ -1,6 +1,8 @@
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,6 +39,28 @@ def test_ids_are_as_narrow_as_the_vocabulary_allows(tmp_path: Path, vocab: int, 
 def test_ids_are_mapped_not_read(tmp_path: Path) -> None:
     view = write(tmp_path).source(0)
     assert not view.flags.owndata and not view.flags.writeable
+
+
+def test_arrays_are_written_as_lists_are(tmp_path: Path) -> None:
+    wide, narrow, empty = np.array([9, 200], np.uint64), np.array([7], np.uint8), np.array([], np.uint16)
+    with StoreWriter(tmp_path, source_vocab=256, target_vocab=70_000) as writer:
+        writer.append([wide, empty, narrow], [np.array([65_537], np.uint32), [4, 5], narrow])
+        writer.append([empty], [np.array([[1, 2], [3, 4]], np.uint16)[:, 1]])
+    store = Store(tmp_path)
+    assert [store.source(i).tolist() for i in range(4)] == [[9, 200], [], [7], []]
+    assert [store.target(i).tolist() for i in range(4)] == [[65_537], [4, 5], [7], [2, 4]]
+    assert store.source(0).dtype == np.uint8 and store.target(0).dtype == np.uint32
+
+
+def test_an_array_is_not_taken_apart_into_numbers(tmp_path: Path) -> None:
+    class Whole(np.ndarray[tuple[int], np.dtype[np.uint8]]):
+        def __iter__(self) -> Iterator[Any]:
+            raise AssertionError("one number at a time")
+
+    pixels = np.arange(12, dtype=np.uint8).view(Whole)
+    with StoreWriter(tmp_path, source_vocab=256, target_vocab=9) as writer:
+        writer.append([pixels], [[1]])
+    assert Store(tmp_path).source(0).tolist() == list(range(12))
 
 
 def test_a_store_of_empty_sentences(tmp_path: Path) -> None:

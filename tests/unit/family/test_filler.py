@@ -4,11 +4,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from foreign_tokenizers import write_bert
 from small_models import make_relatives_tokenizer, write_relative
 
 from headway.bundle import read_bundle, write_bundle
 from headway.errors import BundleError, RequestError
 from headway.family.filler import Filler
+from headway.imports.tokenizers import read_tokenizers
 from headway.text.tokenizer import SentencePieceTokenizer, Tokenizers
 
 
@@ -73,6 +75,39 @@ def test_a_word_has_a_space_before_it_and_what_goes_on_with_one_has_none(
     ((first, second),) = filler.fill(text, top=2)
     assert (first.piece, first.text) == ("elm", whole)
     assert (second.piece, second.text) == ("-", rest)
+
+
+@pytest.mark.parametrize(
+    ("text", "plain", "hidden"),
+    [
+        ("copy [MASK].", "copy elm.", "▁elm"),
+        ("copy [MASK] .", "copy elm .", "▁elm"),
+        ("copy [MASK], oak", "copy elm, oak", "▁elm"),
+        ("[MASK]: oak", "elm: oak", "▁elm"),
+        ("copy oa[MASK]", "copy oak", "k"),
+        ("o[MASK]k é", "oak é", "a"),
+        ("(copy [MASK][MASK]k)", "(copy elmak)", "▁elm a"),
+        ("copy [MASK] [MASK].oak", "copy elm ash.oak", "▁elm ▁ash"),
+        ("copy [MASK].\noak", "copy elm.\noak", "▁elm"),
+    ],
+)
+def test_a_text_is_cut_as_it_would_be_with_words_in_place_of_masks(filler: Filler, text: str, plain: str, hidden: str) -> None:
+    t = filler.tokenizer
+    (ids,) = t.encode([plain])
+    wanted = [t.mask if piece in hidden.split() else number for number, piece in zip(ids, t.pieces(ids), strict=True)]
+    assert wanted.count(t.mask) == text.count("[MASK]")
+    read: list[list[int]] = []
+    filler.model.register_forward_pre_hook(lambda _, inputs: read.extend(inputs[0].tolist()))
+    filler.fill(text)
+    assert read == [[t.bos, *wanted, t.eos]]
+
+
+def test_word_pieces_know_no_space(tmp_path: Path, directory: Path) -> None:
+    tokenizers = read_tokenizers(tmp_path, write_bert(tmp_path))
+    bundle = read_bundle(directory)
+    write_bundle(tmp_path / "model", bundle.manifest, bundle.weights(), tokenizers)
+    reading = Filler.load(tmp_path / "model").inspect("the [MASK].")
+    assert len(reading.pieces) == 5 and reading.pieces[3] == "."
 
 
 def test_requests_that_cannot_be_met(filler: Filler) -> None:

@@ -155,6 +155,25 @@ def test_pictures(copy: Callable[[str], Path]) -> None:
     assert "preprocessor_config.json" in note and "0.5" in note
 
 
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"size": {"height": 12, "width": 12}, "resample": 2, "do_center_crop": False, "crop_size": 9}, []),
+        ({"size": 12, "do_resize": True}, []),
+        ({"resample": 3}, ["resample 3"]),
+        ({"size": {"shortest_edge": 14}, "do_center_crop": True, "crop_size": 12}, ["shortest_edge", "do_center_crop to 12"]),
+        ({"size": {"height": 24, "width": 12}}, ["size {'height': 24, 'width': 12}"]),
+        ({"do_resize": False, "resample": 3}, ["do_resize false"]),
+    ],
+)
+def test_pictures_that_are_made_otherwise(copy: Callable[[str], Path], changes: dict[str, object], words: list[str]) -> None:
+    theirs = copy("vit")
+    change(theirs / "preprocessor_config.json", **changes)
+    notes = import_huggingface(theirs, theirs.parent / "ours")
+    assert len(notes) == bool(words)
+    assert [word for word in [*words, "12 by 12", "another class"] if notes and word not in notes[0]] == []
+
+
 def test_what_stands_there_stays(copy: Callable[[str], Path]) -> None:
     theirs = copy("vit")
     (theirs.parent / "ours").mkdir()

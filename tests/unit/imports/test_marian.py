@@ -207,6 +207,11 @@ def test_a_missing_or_damaged_file_is_named(tmp_path: Path, name: str):
         ({"vocabs": []}, "names no vocabs"),
         ({"word-penalty": 0.5}, "word-penalty of 0.5"),
         ({"normalize": "much"}, "normalize: much, which is no number"),
+        ({"beam-size": 0}, "beam-size: 0 and normalize: 1"),
+        ({"normalize": -1}, "normalize: -1; no search"),
+        ({"beam-size": "inf"}, "beam-size: inf"),
+        ({"vocabs": [{"a": "b"}]}, "vocabs: .*no names of files"),
+        ({"models": [[MODEL]]}, "models: .*no names of files"),
     ],
 )
 def test_what_decoder_yml_must_not_say(tmp_path: Path, change: dict[str, Any], problem: str):
@@ -225,6 +230,13 @@ def test_a_vocabulary_that_does_not_fit(tmp_path: Path):
     refuse(release, "has no <unk>")
     path.write_text("a: b\n")
     refuse(release, "is no vocabulary")
+
+
+def test_two_ends(tmp_path: Path):
+    release = write_release(tmp_path / "release", **SEPARATE)
+    path = release / yaml.safe_load((release / "decoder.yml").read_text())["vocabs"][1]
+    path.write_text(path.read_text().replace("</s>: 0", "</s>: 1").replace("<unk>: 1", "<unk>: 0"))
+    refuse(release, "source ends with token 0, a target with token 1")
 
 
 def rewrite(release: Path, **change: Any) -> None:

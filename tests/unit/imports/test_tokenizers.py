@@ -33,6 +33,19 @@ def keep_only_json(write: Write) -> Write:
     return rewrite
 
 
+def disagree(write: Write, **settings: Any) -> Write:
+    """tokenizer.json was made by other settings than tokenizer_config.json has."""
+
+    def rewrite(directory: Path) -> dict[str, Any]:
+        config = write(directory)
+        path = directory / "tokenizer_config.json"
+        told = {name: value for name, value in json.loads(path.read_text()).items() if name not in settings}
+        path.write_text(json.dumps(told | {name: value for name, value in settings.items() if value is not None}))
+        return config
+
+    return rewrite
+
+
 DIRECTORIES: dict[str, Write] = {
     "marian": write_marian,
     "marian-separate": lambda path: write_marian(path, separate=True),
@@ -43,9 +56,17 @@ DIRECTORIES: dict[str, Write] = {
     "bert-cased": lambda path: write_bert(path, do_lower_case=False),
     "bert-accents": lambda path: write_bert(path, strip_accents=False, tokenize_chinese_chars=False),
     "bert-json": keep_only_json(lambda path: write_bert(path, do_lower_case=False)),
+    "bert-json-disagrees": disagree(
+        keep_only_json(write_bert), do_lower_case=False, strip_accents=True, tokenize_chinese_chars=False
+    ),
+    "bert-json-by-default": disagree(keep_only_json(lambda path: write_bert(path, do_lower_case=False)), do_lower_case=None),
+    "bert-json-as-it-stands": disagree(
+        keep_only_json(write_bert), do_lower_case=False, tokenizer_class="PreTrainedTokenizerFast"
+    ),
     "gpt2": write_gpt2,
     "gpt2-space": lambda path: write_gpt2(path, add_prefix_space=True, pad_token="<|pad|>"),
     "gpt2-json": keep_only_json(write_gpt2),
+    "gpt2-json-disagrees": disagree(keep_only_json(write_gpt2), add_prefix_space=True, split_special_tokens=True),
 }
 
 
@@ -134,6 +155,15 @@ def test_another_beginning_than_pad(tmp_path: Path):
         read_tokenizers(tmp_path, write_t5(tmp_path) | {"decoder_start_token_id": 5})
 
 
+def test_two_ends(tmp_path: Path):
+    config = write_marian(tmp_path, separate=True)
+    path = tmp_path / "target_vocab.json"
+    ids = json.loads(path.read_text())
+    path.write_text(json.dumps(ids | {"</s>": ids["<unk>"], "<unk>": ids["</s>"]}))
+    with pytest.raises(HeadwayError, match="source ends with token 0, a target with token 1"):
+        read_tokenizers(tmp_path, config)
+
+
 def test_a_vocabulary_without_a_mark(tmp_path: Path):
     config = write_marian(tmp_path)
     (tmp_path / "vocab.json").write_text(json.dumps({"</s>": 0, "<unk>": 1, "a": 2}))
@@ -148,8 +178,8 @@ def test_an_unknown_kind_of_model(tmp_path: Path):
 
 def test_a_tokenizer_of_another_kind_of_model_does_not_go_back(tmp_path: Path):
     tokenizers = read_tokenizers(tmp_path, write_bert(tmp_path))
-    with pytest.raises(HeadwayError, match="no tokenizer of a model of the type 'marian'"):
-        write_tokenizer(tokenizers, tmp_path, {"model_type": "marian"})
+    with pytest.raises(HeadwayError, match="no tokenizer of a model of the type 'vit'"):
+        write_tokenizer(tokenizers, tmp_path, {"model_type": "vit"})
 
 
 def assert_same(ours: Tokenizers, theirs: Any) -> None:
