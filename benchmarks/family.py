@@ -148,13 +148,13 @@ def measure_t5(run: Runner) -> Figures:
     prefixes = {"translate": "translate English to German: ", "reverse": "reverse: "}
     for part, pairs in vars(make_parts(20_000, 500)).items():
         english = [pair.english for pair in pairs]
-        targets = {"translate": [pair.german for pair in pairs], "reverse": [" ".join(one.split()[::-1]) for one in english]}
-        for task, lines in targets.items():
+        wanted = {"translate": [pair.german for pair in pairs], "reverse": [" ".join(one.split()[::-1]) for one in english]}
+        for task, lines in wanted.items():
             _write_pairs(run.work / f"{task}-{part}", english, lines)
-    both = {
-        side: [line for task in prefixes for line in read_lines(run.work / f"{task}-valid.{side}")] for side in ("en", "de")
-    }
-    _write_pairs(run.work / "both-valid", both["en"], both["de"])
+    for part in ("valid", "test"):  # of several tasks, each source of a held-out part has its prefix in it
+        sources = [prefixes[task] + line for task in prefixes for line in read_lines(run.work / f"{task}-{part}.en")]
+        targets = [line for task in prefixes for line in read_lines(run.work / f"{task}-{part}.de")]
+        _write_pairs(run.work / f"both-{part}", sources, targets)
     languages = ["--family", "t5", "--from", "en", "--to", "de"]
     shape = ["--n-layers", 2, "--d-model", 128, "--d-ff", 512, "--n-heads", 4, "--dropout", 0.1, "--vocab-size", 1600]
     steps = ["--batch-tokens", 1024, "--learning-rate", 0.003, "--label-smoothing", 0]
@@ -164,13 +164,14 @@ def measure_t5(run: Runner) -> Figures:
         held_out = ["--valid", run.work / f"{task}-valid", "--test", run.work / f"{task}-test"]
         alone = run.train(f"t5-{task}", *languages, *corpora[task], *held_out, *shape, *steps, "--max-steps", 1500)
         found[task] = {"alone": alone["bleu"]}
-    held_out = ["--valid", run.work / "both-valid", "--test", run.work / "both-valid"]
+    held_out = ["--valid", run.work / "both-valid", "--test", run.work / "both-test"]
     of_both = [*corpora["translate"], *corpora["reverse"], *held_out]
     run.train("t5-both", *languages, *of_both, *shape, *steps, "--max-steps", 3000)
     translator = load(run.work / "t5-both" / "best", compute_type="float32")
-    for task in prefixes:
+    for task, prefix in prefixes.items():
         sources, references = (list(read_lines(run.work / f"{task}-test.{side}")) for side in ("en", "de"))
-        found[task]["together"] = bleu([one.text for one in translator.translate(sources)], [references])
+        translations = translator.translate([prefix + source for source in sources])
+        found[task]["together"] = bleu([one.text for one in translations], [references])
     return {"bleu": found, "wanted": "together within 2 BLEU of alone", "commands": run.commands}
 
 
@@ -249,7 +250,7 @@ def measure_imported(run: Runner) -> Figures:
     write_bundle(native, manifest, get_weights(build(architecture)), Tokenizers(tokenizer, tokenizer))
     form.mkdir(exist_ok=True)
     write_huggingface(read_bundle(native), form)
-    import_huggingface(form, back)
+    import_huggingface(form, back, source_language="en", target_language="de")
     speeds: dict[str, dict[str, list[float]]] = {}
     for engine in ("ctranslate2", "torch"):
         sides = {

@@ -26,7 +26,7 @@ from headway.bundle import CARD, Bundle
 from headway.errors import RequestError
 from headway.export.huggingface_card import write_card
 from headway.export.huggingface_tokenizer import check_tokenizer, is_native, require_transformers, write_tokenizers
-from headway.models.huggingface import NEVER, to_huggingface, write_ban
+from headway.models.huggingface import NEVER, list_never, to_huggingface, write_ban
 from headway.models.huggingface_config import write_config
 from headway.nn.positions import sinusoids
 from headway.text.class_names import ClassNames
@@ -89,7 +89,7 @@ def _complete_translator(a: Architecture, target: Tokenizer) -> dict[str, Tensor
     """What the classes have and our models have not: a bias that keeps marks from being written, and a position table."""
     more: dict[str, Tensor] = {}
     if not a.output_bias:
-        more |= write_ban(_never(target), a.target_vocab)
+        more |= write_ban(list_never(target, a.target_vocab), a.target_vocab)
     if a.norm == "pre":
         table = sinusoids(torch.arange(POSITIONS), a.d_model)
         table = torch.cat([table[:, 0::2], table[:, 1::2]], dim=1)
@@ -128,7 +128,9 @@ def _describe_search(bundle: Bundle) -> dict[str, Any]:
         return {**_name_marks(target), "max_new_tokens": min(MAX_NEW_TOKENS, a.max_positions // 2)}
     search: dict[str, Any] = {"length_penalty": decoding.length_penalty, "early_stopping": True} if decoding.beam > 1 else {}
     if not isinstance(a, Architecture) or a.output_bias:
-        search |= {"bad_words_ids": [[mark] for mark in sorted({*_never(target)})], "renormalize_logits": True}
+        assert isinstance(a, Architecture | T5Architecture)
+        rows = a.target_vocab if isinstance(a, Architecture) else a.vocab
+        search |= {"bad_words_ids": [[never] for never in list_never(target, rows)], "renormalize_logits": True}
     return {
         "num_beams": decoding.beam,
         "min_new_tokens": decoding.min_length,
@@ -153,10 +155,6 @@ def _describe_pictures(bundle: Bundle, a: VitArchitecture) -> dict[str, Any]:
         "image_mean": pictures.mean,
         "image_std": pictures.deviation,
     }
-
-
-def _never(target: Tokenizer) -> list[int]:
-    return [target.pad, target.bos, target.unk]
 
 
 def _longest(a: AnyArchitecture) -> int:

@@ -41,7 +41,7 @@ def is_huggingface(directory: Path) -> bool:
 
 def import_huggingface(directory: Path, out: Path, *, source_language: str = "", target_language: str = "") -> list[str]:
     """Write the bundle `out`. Hands back what the user should be told."""
-    from headway.models.huggingface import from_huggingface, has_ban
+    from headway.models.huggingface import from_huggingface, has_ban, list_never
     from headway.models.huggingface_config import read_architecture
 
     config = _read_json(directory / CONFIG)
@@ -55,8 +55,8 @@ def import_huggingface(directory: Path, out: Path, *, source_language: str = "",
         pictures, notes = _read_pictures(directory, architecture)
     with _open_weights(directory) as (shapes, read, files):
         if isinstance(architecture, Architecture):
-            target = tokenizers.target
-            if has_ban([target.pad, target.bos, target.unk], architecture.target_vocab, shapes, read):
+            rows = architecture.target_vocab
+            if has_ban(list_never(tokenizers.target, rows), rows, shapes, read):
                 architecture = architecture.model_copy(update={"output_bias": False})
         weights = from_huggingface(shapes, read, architecture)
     manifest = Manifest(

@@ -23,6 +23,7 @@ from headway.errors import BundleError
 from headway.models.build import assemble
 from headway.models.position_order import to_halves, to_turns
 from headway.models.weights import get_weights
+from headway.text.tokenizer import Tokenizer
 
 NEVER = -1e9  # added to the logits of what must not be written
 _BIAS = "final_logits_bias"
@@ -235,16 +236,21 @@ def _rename(weights: Mapping[str, Tensor], architecture: AnyArchitecture) -> Ite
         yield from zip(names, tensor.chunk(len(names)), strict=True)
 
 
-def write_ban(marks: Sequence[int], size: int) -> dict[str, Tensor]:
-    """The bias of a translator that has none of its own: it keeps marks from being written."""
+def list_never(target: Tokenizer, rows: int) -> list[int]:
+    """What no translation holds: marks, and the rows of an embedding that no piece has."""
+    return sorted({target.pad, target.bos, target.unk, *range(target.size, rows)})
+
+
+def write_ban(never: Sequence[int], size: int) -> dict[str, Tensor]:
+    """The bias of a translator that has none of its own: it keeps some ids from being written."""
     bias = torch.zeros(1, size)
-    bias[0, list(marks)] = NEVER
+    bias[0, list(never)] = NEVER
     return {_BIAS: bias}
 
 
-def has_ban(marks: Sequence[int], size: int, shapes: Mapping[str, Sequence[int]], read: Callable[[str], Tensor]) -> bool:
+def has_ban(never: Sequence[int], size: int, shapes: Mapping[str, Sequence[int]], read: Callable[[str], Tensor]) -> bool:
     """Whether the bias is what `write_ban` writes."""
-    return list(shapes.get(_BIAS, ())) == [1, size] and torch.equal(read(_BIAS).float(), write_ban(marks, size)[_BIAS])
+    return list(shapes.get(_BIAS, ())) == [1, size] and torch.equal(read(_BIAS).float(), write_ban(never, size)[_BIAS])
 
 
 def to_huggingface(weights: Mapping[str, Tensor], architecture: AnyArchitecture) -> dict[str, Tensor]:

@@ -140,7 +140,7 @@ def search(model: EncoderDecoder, source: Tensor, never: list[int], eos: int, bo
 ENDS = dict(zip(MARIAN | T5, [4.5, 6.0, 4.0, 2.0, 1.0, 2.0], strict=True))
 
 
-@pytest.mark.parametrize(("beam", "alpha"), [(1, 1.0), (2, 0.0), (4, 1.0), (5, 0.6)])
+@pytest.mark.parametrize(("beam", "alpha"), [(1, 1.0), (2, 0.0), (5, 0.6)])
 @pytest.mark.parametrize("name", MARIAN | T5)
 def test_searches_find_the_same(name: str, beam: int, alpha: float, make: Callable[[str], Pair]) -> None:
     """Both searches are one under these settings: `early_stopping`, which ends a sentence when as many hypotheses have ended

@@ -70,9 +70,9 @@ DIRECTORIES: dict[str, Write] = {
 }
 
 
-@pytest.fixture(params=DIRECTORIES)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, dict[str, Any]]:
-    directory = tmp_path / "theirs"
+@pytest.fixture(scope="module", params=DIRECTORIES)
+def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    directory = tmp_path_factory.mktemp("tokenizers") / "theirs"
     return directory, DIRECTORIES[request.param](directory)
 
 
