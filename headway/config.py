@@ -75,8 +75,8 @@ class DataSettings(Section):
     )
     train: list[str] = Field(
         default_factory=list,
-        description="corpus: STEM of two files STEM.from and STEM.to, or a .tsv; a file of text where the task takes one "
-        "language; repeatable, with :WEIGHT",
+        description="corpus: STEM of two files STEM.from and STEM.to, or a .tsv; for denoise, span, mlm and lm a file of text; "
+        "for classify a .tsv of texts and labels, or a directory with a folder of pictures a class; repeatable, with :WEIGHT",
     )
     prefix: list[str] = Field(
         default_factory=list,
@@ -87,7 +87,9 @@ class DataSettings(Section):
     test: str | None = Field(None, description="held-out corpus for the final test; cut off the training corpus if not given")
     source_language: str = Field("", alias="from", description="source language, and ending of its files")
     target_language: str = Field("", alias="to", description="target language, and ending of its files")
-    max_length: int = Field(256, ge=1, description="pairs with more pieces on a side are dropped")
+    max_length: int = Field(
+        256, ge=1, description="pieces of a side: longer pairs are dropped, texts cut (mlm, classify); of lm the context"
+    )
     max_ratio: float = Field(8.0, gt=1, description="pairs with one side this many times longer than the other are dropped")
     held_out: int | None = Field(None, ge=1, description="pairs cut off for each of validation and test")
     hidden: float | None = Field(

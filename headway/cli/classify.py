@@ -59,11 +59,17 @@ def run(
 
 def _sort(classifier: "Classifier", files: list[str], top: int) -> Iterator[tuple[str, "Classified"]]:
     """Block by block; somebody who types gets an answer after each line."""
+    from headway.data.images import ENDINGS
     from headway.jobs.blocks import BLOCK, read_blocks, read_pipe
     from headway.jobs.streams import PipeLines
     from headway.jobs.tasks import find_files
 
     found = find_files(files)
+    pictures = [str(path) for path in found if Path(path).suffix.lower() in ENDINGS]
+    if pictures:
+        raise DataError(
+            f"This model sorts texts, and {pictures[0]} is a picture.", "Take a model that was trained on pictures."
+        )
     blocks = read_blocks(found, BLOCK) if found else read_pipe(PipeLines(sys.stdin.buffer), BLOCK, whole=False)
     for block in blocks:
         yield from zip(block.lines, classifier.classify(block.lines, top=top), strict=True)

@@ -32,6 +32,8 @@ def run(
             directory = download(model.removeprefix(PREFIX))
         else:
             directory = Path(model)
+        if (directory / "headway.json").is_file():
+            raise RequestError(f"{directory} is a model of Headway already.", "Use it as it is.")
         if not directory.is_dir():
             raise RequestError(f"There is no directory {directory}.", "For a model of the Hugging Face Hub, give hf:NAME.")
         display.update(f"Importing {model}", 0, None)

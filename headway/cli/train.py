@@ -5,7 +5,7 @@
 reads data/train.en and data/train.de. Every setting has a default that follows from the corpus. The same command again goes
 on where the run stood; Ctrl-C saves first. With a model to begin with, and with other tasks:
 
-    headway train --init opus-mt-en-de --train memory.tsv --from en --to de --out runs/ours
+    headway train --init models/en-de --train memory.tsv --from en --to de --out runs/ours
 
     headway train --task denoise --train news.en --train news.de --out runs/both
 

@@ -28,6 +28,7 @@ from headway.text.tokenizer import SentencePieceTokenizer, Tokenizer, Tokenizers
 Progress = Callable[[str, int, int | None], None]
 PART = 10_000  # pairs tokenised at once, and reported
 MOST_LABELS = 10_000
+LEAST_HELD_OUT = 50  # examples of classes, where that leaves enough: an accuracy of fewer says little
 
 
 @dataclass(frozen=True)
@@ -151,13 +152,19 @@ def _survey(settings: Settings, corpora: Corpora, facts: Facts, on_progress: Pro
     on_progress("Reading", facts.pairs_read, facts.pairs_read)
     if facts.pairs_read == facts.dropped["blank"]:
         raise _nothing_left(facts)
+    if len(labels) > max(20, (facts.pairs_read - facts.dropped["blank"]) // 2):
+        raise DataError(
+            f"There are {len(labels):,} labels for {facts.pairs_read:,} texts.",
+            "Is the label in the second column, or in one whose first row says `label`?",
+        )
     if corpora.task == "classify" and len(labels) < 2:
         raise DataError(f"All texts have the label {labels.pop()!r}.", "There is nothing to tell apart: check the columns.")
     return collector.finish(), labels
 
 
 def _split(settings: Settings, digests: Digests, valid: list[Pair] | None, test: list[Pair] | None) -> Split:
-    size = settings.data.held_out or default_held_out(int(digests.usable.sum()))
+    least = LEAST_HELD_OUT if settings.data.task == "classify" else 1
+    size = settings.data.held_out or default_held_out(int(digests.usable.sum()), least)
     given = [sentence for pair in [*(valid or []), *(test or [])] for sentence in pair]
     apart_from = np.array([digest(sentence) for sentence in given], np.uint64)
     return cut(digests, valid=size if valid is None else 0, test=size if test is None else 0, apart_from=apart_from)
@@ -265,6 +272,9 @@ def _tokenise(
                         good.append(i)
                         facts.source_tokens += len(source)
                         facts.target_tokens += len(target)
+                if corpora.given:
+                    facts.unknown += sum(sources[i].count(tokenizers.source.unk) for i in good)
+                    facts.unknown += sum(targets[i].count(tokenizers.target.unk) for i in good)
                 store.append([sources[i] for i in good], [targets[i] for i in good])
                 kept[[row + places[i] for i in good]] = True
                 if text:  # subword sampling cuts it anew each epoch

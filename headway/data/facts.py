@@ -29,9 +29,10 @@ class Facts:
     target_vocab: int = 0
     shared: bool = True
     classes: int = 0  # of a corpus of labels
+    unknown: int = 0  # pieces that a given vocabulary does not know
 
     def summary(self) -> list[str]:
-        return [self._pairs(), *self._held_out(), *self._overlaps(), self._vocabulary()]
+        return [self._pairs(), *self._held_out(), *self._overlaps(), self._vocabulary(), *self._unknown()]
 
     def losses(self) -> list[str]:
         """Why pairs were dropped, each reason that occurred."""
@@ -71,10 +72,18 @@ class Facts:
             if given
         ]
 
+    def _unknown(self) -> list[str]:
+        share = self.unknown / max(1, self.source_tokens + self.target_tokens)
+        if share < 0.01:
+            return []
+        return [f"{share:.0%} of the pieces are unknown to the vocabulary of the model: is it one of these languages?"]
+
     def _count(self, number: int) -> str:
         return f"{number:,} {self.noun}" if number == 1 else f"{number:,} {self.noun}s"
 
     def _vocabulary(self) -> str:
+        if self.noun == "picture":
+            return f"{self.classes:,} classes"
         if self.classes:
             return f"vocabulary: {self.source_vocab:,} pieces; {self.classes:,} classes"
         sizes = f"{self.source_vocab:,} pieces, shared"

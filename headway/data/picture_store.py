@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from headway.config import Settings, parse_corpus
-from headway.data.build import Progress
+from headway.data.build import LEAST_HELD_OUT, Progress
 from headway.data.facts import Facts
 from headway.data.images import PictureCorpus, open_pictures
 from headway.data.split import DigestCollector, Hashes, cut, default_held_out, digest
@@ -94,7 +94,7 @@ class PictureData:
             name = _fingerprint(pixels)
             collector.add(name, name)
         digests = collector.finish()
-        size = held_out or default_held_out(len(parts))
+        size = held_out or default_held_out(len(parts), LEAST_HELD_OUT)
         valid, test = (size if corpus is None else 0 for corpus in (self.valid, self.test))
         try:
             split = cut(digests, valid=valid, test=test, apart_from=apart_from)

@@ -65,8 +65,9 @@ def digest(sentence: str) -> int:
     return int.from_bytes(blake2b(content, digest_size=8).digest(), "little")
 
 
-def default_held_out(pairs: int) -> int:
-    return min(MOST, max(1, round(SHARE * pairs)))
+def default_held_out(pairs: int, least: int = 1) -> int:
+    """`least`: so many at least, unless they would be more than a tenth."""
+    return min(MOST, max(1, min(least, pairs // 10), round(SHARE * pairs)))
 
 
 def cut(digests: Digests, *, valid: int, test: int, apart_from: Hashes) -> Split:

@@ -34,8 +34,10 @@ def choose_sampling(
         return None
     p, heat = 1.0 if top_p is None else top_p, 1.0 if temperature is None else temperature
     if (top_k or 0) < 0 or not 0 < p <= 1 or not 0 < heat < math.inf or (seed or 0) < 0:
+        given = {"top_k": top_k, "top_p": top_p, "temperature": temperature, "seed": seed}
+        told = ", ".join(f"{name} {value}" for name, value in given.items() if value is not None)
         raise RequestError(
-            f"Nothing can be drawn with top_k {top_k}, top_p {top_p}, temperature {temperature} and seed {seed}.",
+            f"Nothing can be drawn with {told}.",
             "top_k is 0 (all) or more, top_p above 0 and at most 1, temperature above 0, seed 0 or more; without any of them "
             "the likeliest is taken.",
         )

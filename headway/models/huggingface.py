@@ -309,7 +309,7 @@ def _check(
             wrong.append(f"{name} {list(shape)} is not part of such a model")
     if wrong:
         raise BundleError(
-            f"The weights do not fit the configuration: {'; '.join(sorted(wrong))}.",
+            "\n  ".join(["The weights do not fit the configuration:", *sorted(wrong)]),
             "config.json and the weights must be of one model: take a whole copy of it.",
         )
 

@@ -119,12 +119,13 @@ def describe(trainer: Trainer) -> str:
     training, model, group = trainer.settings.training, trainer.learner.model, trainer.group
     a = model.architecture
     layers = f"{a.n_layers}+{a.n_decoder_layers}" if isinstance(a, Architecture | T5Architecture) else f"{a.n_layers}"
+    tokens = "target tokens" if isinstance(a, Architecture | T5Architecture) else "tokens"
     start, preset = training.init, trainer.settings.model.preset
     named = f"of {start}" if start else f"{preset}" if a.kind == "transformer" else f"{a.kind} {preset}"
     where = f"{group.size} GPUs" if group.device.type == "cuda" else f"{group.size} x {training.threads} cores"
     return (
         f"Model {named}: {layers} layers, d_model {a.d_model}, "
-        f"{a.n_heads} heads, {count_parameters(model):,} parameters; {training.batch_tokens:,} target tokens an update, "
+        f"{a.n_heads} heads, {count_parameters(model):,} parameters; {training.batch_tokens:,} {tokens} an update, "
         f"dropout {a.dropout:g}; {where}, {training.precision}."
     )
 

@@ -23,6 +23,7 @@ from headway.training.choices import PASS_TOKENS
 from headway.training.group import Group
 from headway.training.loss import judged_states, loss_of_states
 
+TIE = 1e-7  # of a point, for each unit of loss
 NAMES = {"bleu": "BLEU", "chrf": "chrF", "accuracy": "accuracy"}
 
 
@@ -36,8 +37,8 @@ class Validation:
         return math.exp(min(self.loss, 700.0))
 
     def value(self, metric: str) -> float:
-        """The named metric, larger is better."""
-        return -self.loss if metric == "loss" else self.figures[metric]
+        """The named metric, larger is better; of two that are equal, as accuracies of few examples are, by the loss."""
+        return -self.loss if metric == "loss" else self.figures[metric] - TIE * min(self.loss, 100.0)
 
     def tell_figures(self) -> list[str]:
         return [f"{NAMES[name]} {value:.1f}{'%' if name == 'accuracy' else ''}" for name, value in self.figures.items()]

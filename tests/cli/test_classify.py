@@ -91,7 +91,7 @@ def test_texts_that_cannot_be_read(sorter: Path, pictures: Path, tmp_path: Path,
     (tmp_path / "empty").write_text("")
     for arguments, word in (
         ([pictures], "is a directory"),
-        ([pictures / "b.png"], "not UTF-8"),
+        ([pictures / "b.png"], "is a picture"),
         ([tmp_path / "none"], "no file"),
         ([tmp_path / "empty"], "nothing to classify"),
     ):
