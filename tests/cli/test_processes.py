@@ -144,7 +144,7 @@ def write_broken(directory: Path, what: str) -> Path:
 
 
 def test_memory_that_runs_out_in_one_process_splits_the_passes_of_all(tmp_path: Path, corpus: Path, headway):
-    hungry = write_broken(tmp_path, "if batch.source.size > 100: raise torch.OutOfMemoryError('not enough memory')")
+    hungry = write_broken(tmp_path, "if batch.inputs[0].size > 100: raise torch.OutOfMemoryError('not enough memory')")
     result = torchrun(hungry, *train_command(corpus, tmp_path / "hungry", *NO_NOISE))
     assert result.returncode == 0, result.stderr
     assert re.search(r"update +1  memory ran out: from here on each pass is computed in 2 parts", result.stderr)

@@ -72,6 +72,9 @@ def test_the_settings_are_written_complete(run: Path):
     assert (written["model"]["d_k"], written["model"]["dropout"], written["training"]["warmup"]) == (16, 0.3, 4)
     unsaid = {f"{section}.{name}" for section, values in written.items() for name, value in values.items() if value is None}
     optional = {
+        "model.patch_size",
+        "data.hidden",
+        "data.image_size",
         "data.valid",
         "data.test",
         "data.held_out",
