@@ -6,6 +6,7 @@ from pydantic import Discriminator, Tag
 
 from headway.config import Section
 
+PATCH_SIZE = 4  # pixels of a patch's side, where nobody says
 Activation = Literal["relu", "gelu", "gelu-tanh", "swish"]
 
 
@@ -20,13 +21,23 @@ class Stack(Section):
     activation: Activation
 
 
-class Architecture(Stack):
-    """The paper's model: an encoder and a decoder."""
+class TwoStacks(Stack):
+    """An encoder and a decoder."""
+
+    n_decoder_layers: int
+
+    @property
+    def alignment_layer(self) -> int:
+        """The decoder layer whose attention aligns words: the one before the last (Garg et al., 2019), all heads alike."""
+        return max(0, self.n_decoder_layers - 2)
+
+
+class Architecture(TwoStacks):
+    """The paper's model."""
 
     kind: Literal["transformer"] = "transformer"
     source_vocab: int
     target_vocab: int
-    n_decoder_layers: int
     d_k: int
     d_v: int
     norm: Literal["post", "pre"]
@@ -36,28 +47,18 @@ class Architecture(Stack):
     output_bias: bool = False
     epsilon: float = 1e-5  # of the layer norms, what torch takes
 
-    @property
-    def alignment_layer(self) -> int:
-        """The decoder layer whose attention aligns words: the one before the last (Garg et al., 2019), all heads alike."""
-        return max(0, self.n_decoder_layers - 2)
 
-
-class T5Architecture(Stack):
+class T5Architecture(TwoStacks):
     """Text to text: an encoder and a decoder that know distances, not positions."""
 
     kind: Literal["t5"] = "t5"
     vocab: int
-    n_decoder_layers: int
     d_k: int
     gated: bool  # version 1.1
     tie: bool  # one matrix for both embeddings and the output; version 1.0
     buckets: int
     max_distance: int
     epsilon: float = 1e-6
-
-    @property
-    def alignment_layer(self) -> int:
-        return max(0, self.n_decoder_layers - 2)
 
 
 class BertArchitecture(Stack):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from headway.architectures import PATCH_SIZE
 from headway.config import Settings, parse_corpus
 from headway.data.build import LEAST_HELD_OUT, Progress
 from headway.data.facts import Facts
@@ -20,7 +21,6 @@ from headway.text.class_names import ClassNames
 from headway.text.tokenizer import Tokenizer, Tokenizers
 
 PART = 1_000  # pictures read between two reports
-PATCH_SIZE = 4  # of a model whose own is not given
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from headway.architectures import (
+    PATCH_SIZE,
     AnyArchitecture,
     Architecture,
     BertArchitecture,
@@ -64,7 +65,7 @@ class Needs:
 
 
 def build_family(family: str, settings: ModelSettings, needs: Needs) -> AnyArchitecture:
-    """The complete shape of any of the paper's relatives. What the settings say of parts that it has not got is not heard."""
+    """The complete shape of any of the paper's relatives. Settings of parts that it has not got are for `training.request` to refuse."""
     if family == "transformer":
         return build_architecture(
             settings, source_vocab=needs.source_vocab, target_vocab=needs.target_vocab, shared=needs.shared
@@ -88,7 +89,7 @@ def build_family(family: str, settings: ModelSettings, needs: Needs) -> AnyArchi
         return BertArchitecture(vocab=needs.source_vocab, classes=classes, **_only(sizes, BertArchitecture))
     if family == "gpt":
         return GptArchitecture(vocab=needs.source_vocab, **_only(sizes, GptArchitecture))
-    patch_size = sizes.setdefault("patch_size", 4)
+    patch_size = sizes.setdefault("patch_size", PATCH_SIZE)
     if needs.image_size % patch_size:
         raise RequestError(
             f"Pictures of {needs.image_size} pixels cannot be cut into patches of {patch_size}.",

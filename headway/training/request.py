@@ -1,7 +1,8 @@
 """What can be known to be wrong with a request before anything is read: options that the task or the model does not have."""
 
+from headway.architectures import PATCH_SIZE
 from headway.bundle import Bundle
-from headway.config import DataSettings, Family, ModelSettings, Section, Settings, Task, TokenizerSettings
+from headway.config import Family, Section, Settings, Task
 from headway.data.prepare import reads_pictures
 from headway.errors import RequestError
 from headway.models.presets import Needs, build_family
@@ -42,7 +43,7 @@ def check_request(settings: Settings) -> None:
     _check_needed(settings)
     task, family = settings.data.task, family_of(settings)
     pictures = reads_pictures(settings)
-    if family not in FITTING[task] or (task == "classify" and (family == "vit") != pictures):
+    if not _fits(family, settings):
         fitting = "vit" if pictures else " or ".join(one for one in FITTING[task] if one != "vit")
         what = f"{task} of {'pictures' if pictures else 'text'}" if task == "classify" else task
         raise RequestError(f"The task {what} is not for the family {family}.", f"It is for {fitting}.")
@@ -58,7 +59,7 @@ def check_request(settings: Settings) -> None:
             "Give --max-length alone.",
         )
     if not settings.training.init and (settings.model.preset or settings.model.d_model):
-        size = settings.data.image_size or 4 * (settings.model.patch_size or 4)
+        size = settings.data.image_size or settings.model.patch_size or PATCH_SIZE
         needs = Needs(source_vocab=1, target_vocab=1, shared=settings.tokenizer.shared, image_size=size)
         build_family(family, settings.model, needs)
 
@@ -70,7 +71,7 @@ def family_of(settings: Settings) -> Family:
 def check_start(settings: Settings, start: Bundle) -> None:
     """A model to begin with must be able to do the task, and brings its own shape and its own vocabulary."""
     kind, task = start.manifest.architecture.kind, settings.data.task
-    if kind not in FITTING[task] or (task == "classify" and (kind == "vit") != reads_pictures(settings)):
+    if not _fits(kind, settings):
         raise RequestError(
             f"{start.directory} is a model of the kind {kind}, which the task {task} cannot begin with on these data.",
             "Name another --init, or another --task.",
@@ -83,6 +84,12 @@ def check_start(settings: Settings, start: Bundle) -> None:
             f"{start.directory} has its own shape and vocabulary, which {', '.join(other)} would change.",
             "Leave that out; only --dropout and --sampling may be given.",
         )
+
+
+def _fits(family: Family, settings: Settings) -> bool:
+    """Pictures are for ViT, and texts for the others."""
+    task = settings.data.task
+    return family in FITTING[task] and (task != "classify" or (family == "vit") == reads_pictures(settings))
 
 
 def _check_needed(settings: Settings) -> None:
@@ -103,6 +110,6 @@ def _find_foreign(settings: Settings, task: Task, family: Family) -> list[str]:
     return of_task + [name for name, families in OF_FAMILIES.items() if name in given and family not in families]
 
 
-def _find_given(section: DataSettings | ModelSettings | TokenizerSettings | Section) -> dict[str, object]:
+def _find_given(section: Section) -> dict[str, object]:
     """What differs from the default, be it by an option or by a file."""
     return section.model_dump(exclude_defaults=True)
