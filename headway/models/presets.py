@@ -65,7 +65,7 @@ class Needs:
 
 
 def build_family(family: str, settings: ModelSettings, needs: Needs) -> AnyArchitecture:
-    """The complete shape of any of the paper's relatives. Settings of parts that it has not got are for `training.request` to refuse."""
+    """The complete shape of any of the paper's relatives. `training.request` refuses settings of parts that it has not got."""
     if family == "transformer":
         return build_architecture(
             settings, source_vocab=needs.source_vocab, target_vocab=needs.target_vocab, shared=needs.shared
