@@ -23,10 +23,11 @@ LAYERS = [
     ["engines"],
     ["translation"],
     ["translator"],
-    ["parity"],
+    ["parity", "glass"],
     ["jobs"],
     ["reports"],
     ["training"],
+    ["experiments"],
     ["serving"],
     ["cli"],
 ]
