@@ -43,6 +43,7 @@ class Architecture(TwoStacks):
     norm: Literal["post", "pre"]
     positions: Literal["sinusoidal", "learned", "none"]
     max_positions: int
+    scale_attention: bool = True
     tie: Literal["all", "target", "none"]
     output_bias: bool = False
     epsilon: float = 1e-5  # of the layer norms, what torch takes

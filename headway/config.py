@@ -43,6 +43,9 @@ class ModelSettings(Section):
     positions: Literal["sinusoidal", "learned", "none"] | None = Field(
         None, description="how positions are told apart; the paper's sinusoidal if not given, or what the family has"
     )
+    scale_attention: bool = Field(
+        True, description="divide dot products by sqrt(d_k), as in equation 1; without it, to see what that is for"
+    )
     max_positions: int | None = Field(
         None, ge=1, description="rows of the table of learned positions; what max_length needs if not given"
     )

@@ -30,6 +30,8 @@ def check_convertible(bundle: Bundle) -> None:
         raise RequestError(
             f"CTranslate2 wants values as wide as keys; this model has d_k {a.d_k} and d_v {a.d_v}.", "Use --engine torch."
         )
+    if not a.scale_attention:
+        raise RequestError("CTranslate2 divides dot products by sqrt(d_k); this model does not.", "Use --engine torch.")
 
 
 def write_ctranslate2(bundle: Bundle, directory: Path) -> None:

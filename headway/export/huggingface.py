@@ -45,6 +45,8 @@ def check_exportable(architecture: AnyArchitecture) -> None:
         write_config(a)
         return
     problems = []
+    if not a.scale_attention:
+        problems.append("dot products are not divided by sqrt(d_k), the classes divide them")
     if a.positions != "sinusoidal":
         problems.append(f"positions are {a.positions}, the classes have sinusoidal ones")
     if a.d_k * a.n_heads != a.d_model or a.d_v != a.d_k:
@@ -52,7 +54,7 @@ def check_exportable(architecture: AnyArchitecture) -> None:
     if a.norm == "pre" and a.tie != "all":
         problems.append(f"the pre-norm class has one embedding for source, target and output, here tie is {a.tie}")
     if problems:
-        others = "--to ctranslate2 and --to onnx can" if a.d_k == a.d_v else "--to onnx can"
+        others = "--to ctranslate2 and --to onnx can" if a.d_k == a.d_v and a.scale_attention else "--to onnx can"
         raise RequestError(f"No class of transformers fits this model: {'; '.join(problems)}.", f"{others} hold it.")
 
 

@@ -29,7 +29,8 @@ class Transformer(EncoderDecoder):
         self.dropout = Dropout(a.dropout)
 
         def attention() -> MultiHeadAttention:
-            return MultiHeadAttention(d_model=a.d_model, n_heads=a.n_heads, d_k=a.d_k, d_v=a.d_v)
+            scale = None if a.scale_attention else 1.0
+            return MultiHeadAttention(d_model=a.d_model, n_heads=a.n_heads, d_k=a.d_k, d_v=a.d_v, scale=scale)
 
         def feed_forward() -> FeedForward:
             return FeedForward(d_model=a.d_model, d_ff=a.d_ff, activation=ACTIVATIONS[a.activation]())

@@ -32,6 +32,7 @@ OF_FAMILIES: dict[str, tuple[Family, ...]] = {
     "norm": ("transformer",),
     "positions": ("transformer",),
     "max_positions": ("transformer", "bert", "gpt"),
+    "scale_attention": ("transformer",),
     "tie": ("transformer", "t5"),
     "patch_size": ("vit",),
     "image_size": ("vit",),

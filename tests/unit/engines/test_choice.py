@@ -88,9 +88,10 @@ def test_auto_takes_ctranslate2_for_the_rest(model: Path) -> None:
     assert Engines([read_bundle(model)], "torch").choose().__class__.__name__ == "TorchEngine"
 
 
-def test_a_shape_that_ctranslate2_does_not_know_is_for_torch(tmp_path: Path) -> None:
-    path = write_model(tmp_path / "wide", d_v=4)
-    with pytest.raises(RequestError, match="d_k 8 and d_v 4"):
+@pytest.mark.parametrize(("shape", "told"), [({"d_v": 4}, "d_k 8 and d_v 4"), ({"scale_attention": False}, "sqrt")])
+def test_a_shape_that_ctranslate2_does_not_know_is_for_torch(tmp_path: Path, shape: dict[str, Any], told: str) -> None:
+    path = write_model(tmp_path / "other", **shape)
+    with pytest.raises(RequestError, match=told):
         headway.load(path, engine="ctranslate2").translate(["ash"])
     assert headway.load(path).translate(["ash"]) == headway.load(path, engine="torch").translate(["ash"])
 

@@ -320,6 +320,7 @@ def test_checking_a_tokenizer(export: Export, tmp_path: Path) -> None:
         ({"positions": "none"}, ["none", "--to onnx"]),
         ({"d_k": 2, "d_v": 2}, ["d_k 2 and d_v 2", "12 / 3", "--to ctranslate2"]),
         ({"d_v": 8}, ["d_v 8", "--to onnx"]),
+        ({"scale_attention": False}, ["sqrt(d_k)", "--to onnx can"]),
         ({"norm": "pre", "tie": "target"}, ["pre-norm", "tie is target"]),
         ({"norm": "pre", "tie": "none"}, ["pre-norm", "tie is none"]),
         ({"norm": "pre", "tie": "none", "positions": "none"}, ["tie is none", "positions are none"]),

@@ -11,6 +11,7 @@ from headway.models.build import build
 from headway.models.model import count_parameters
 from headway.models.presets import PRESETS, build_architecture
 from headway.models.transformer import Transformer
+from headway.nn.attention import MultiHeadAttention
 
 SMALL = {"n_layers": 2, "d_model": 16, "d_ff": 32, "n_heads": 2, "dropout": 0.0}
 
@@ -73,6 +74,19 @@ def test_every_choice_of_parts_computes_and_learns(norm, positions, activation, 
     assert logits.shape == (2, 3, 20)
     logits.square().mean().backward()
     assert all(p.grad is not None and torch.isfinite(p.grad).all() for p in model.parameters())
+
+
+def test_without_the_scale_queries_are_as_if_sqrt_d_k_times_as_long():
+    scaled, unscaled = make(), make(scale_attention=False)
+    unscaled.load_state_dict(scaled.state_dict())
+    source, target = torch.randint(4, 20, (2, 5)), torch.randint(4, 20, (2, 4))
+    assert not torch.allclose(scaled(source, target), unscaled(source, target))
+    for part in scaled.modules():
+        if isinstance(part, MultiHeadAttention):
+            width = part.n_heads * part.d_k
+            part.input.weight.data[:width] *= part.d_k**0.5
+            part.input.bias.data[:width] *= part.d_k**0.5
+    torch.testing.assert_close(unscaled(source, target), scaled(source, target))
 
 
 def test_ties_share_one_matrix():
