@@ -2,13 +2,14 @@
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
+WORK ?= runs/benchmarks
 BIN := .venv/bin
 # By path: a finder would lose to the clone's own directory where Python is started beside it.
 EDITABLE := --config-settings editable_mode=compat -e
 # One thread a worker: two workers of one thread are faster on two cores than two threads that wait for each other.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: help test soak lint format demo clean
+.PHONY: help test soak lint format demo benchmarks clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -30,6 +31,10 @@ format: .venv/installed ## Put the code into the format that lint wants
 
 demo: .venv/usable ## Train a small model on a phrasebook and look at what it learned
 	$(BIN)/headway demo
+
+benchmarks: .venv/installed ## Measure everything, beside other toolkits (make benchmarks DATA=...)
+	@[ -n "$(DATA)" ] || { echo "make benchmarks: DATA is not given. Name the directory that has multi30k in it: make benchmarks DATA=data" >&2; exit 2; }
+	$(BIN)/python benchmarks/all.py --data "$(DATA)" --work "$(WORK)" --only $(ONLY)
 
 clean: ## Remove all that these targets made, but for runs/
 	rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

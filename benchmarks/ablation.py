@@ -1,6 +1,6 @@
 """What each trick of training gives: a step with all of them against a step with one of them taken out, interleaved.
 
-    python benchmarks/ablation.py [--preset tiny] [--tokens 2048] [--rounds 15]
+    python benchmarks/ablation.py [--preset tiny] [--tokens 2048] [--rounds 15] [--out benchmarks/results/ablation.json]
 
 One process, one thread, as each process of a run has it: forward, backward, clipping and Adam on one batch of `--tokens`
 target tokens in sentences of 16 pieces, 8,000 pieces, dropout 0.3, label smoothing 0.1. Times are processor time, medians.
@@ -10,13 +10,15 @@ import argparse
 import json
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from machine import describe_run
 from torch import Tensor
 
 from headway.config import ModelSettings
@@ -121,13 +123,18 @@ def measure(preset: str, tokens: int, rounds: int) -> dict[str, list[float]]:
     return times
 
 
-def main() -> None:
+def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--preset", default="tiny", choices=PRESETS)
     parser.add_argument("--tokens", type=int, default=2048)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--return-memory", action="store_true", help="let the C library give freed memory back")
-    options = parser.parse_args()
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "ablation.json")
+    return parser.parse_args(words)
+
+
+def main() -> None:
+    options = parse()
     torch.set_num_threads(1)
     if not options.return_memory:
         keep_memory()
@@ -140,7 +147,9 @@ def main() -> None:
         }
         for name, seconds in times.items()
     }
-    print(json.dumps({"preset": options.preset, "tokens": options.tokens, "steps": result}, indent=2))
+    told = json.dumps({"preset": options.preset, "tokens": options.tokens, **describe_run(), "steps": result}, indent=2)
+    options.out.write_text(f"{told}\n", encoding="utf-8")
+    print(told)
 
 
 if __name__ == "__main__":

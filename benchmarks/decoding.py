@@ -11,20 +11,19 @@ stops as early as it can. BLEU is that of `--source` against `--references`. Wri
 import argparse
 import importlib.metadata
 import json
-import platform
 import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from engines.sides import SIDES
-from peers.chart import draw_chart
-from training import describe_processor
+from machine import describe_run
+from peers.chart import draw_chart, name_side
 
 from headway.bundle import Bundle, read_bundle
-from headway.cores import count_cores
 from headway.data.readers import read_lines
 from headway.evaluation.metrics import bleu
 from headway.export.ctranslate2 import write_ctranslate2
@@ -33,7 +32,7 @@ from headway.export.huggingface import write_huggingface
 Speeds = list[dict[str, dict[str, Any]]]  # of each round, seconds, batch and tokens of each side
 
 
-def main() -> None:
+def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, required=True, help="bundle whose weights all sides use")
     parser.add_argument("--text", type=Path, required=True, help="what is translated")
@@ -47,7 +46,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--title", default="tiny", help="what to call the model")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "decoding")
-    options = parser.parse_args()
+    return parser.parse_args(words)
+
+
+def main() -> None:
+    options = parse()
     bundle = read_bundle(options.model)
     with tempfile.TemporaryDirectory() as work:
         forms = {name: Path(work) / name for name in ("ctranslate2", "huggingface")}
@@ -145,7 +148,7 @@ def _describe(options: argparse.Namespace) -> dict[str, Any]:
         "sentences": options.sentences,
         "versions": versions,
         "auto": manifest.ctranslate2.model_dump() if manifest.ctranslate2 else None,
-        "machine": {"cores": count_cores(), "processor": describe_processor(), "system": platform.system()},
+        **describe_run(MODEL=options.model, DATA=options.text.parent.parent),
     }
 
 
@@ -166,19 +169,10 @@ def _count_rounds(rounds: int) -> str:
 
 
 def _bars(sides: dict[str, Any]) -> dict[str, Any]:
-    titles = {
-        "headway": "Headway",
-        "best-layout": "CTranslate2 alone, best layout",
-        "default-layout": "CTranslate2, its default",
+    return {
+        name_side(name): {"tokens_per_second": side["tokens_per_second"], "ours": name.startswith("headway")}
+        for name, side in sides.items()
     }
-    bars = {}
-    for name, side in sides.items():
-        which, _, kind = name.partition(" ")
-        title = {"headway-torch": "Headway on torch", "huggingface": "Hugging Face generate"}.get(
-            name
-        ) or f"{titles[which]}, {kind}"
-        bars[title] = {"tokens_per_second": side["tokens_per_second"], "ours": which.startswith("headway")}
-    return bars
 
 
 def _table(sides: dict[str, Any]) -> str:

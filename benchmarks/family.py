@@ -17,12 +17,13 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import torch
+from machine import describe_run
 
 from headway.architectures import Architecture, GptArchitecture
 from headway.bundle import Manifest, read_bundle, write_bundle
@@ -41,15 +42,19 @@ RESULTS = Path(__file__).parent / "results" / "family.json"
 Figures = dict[str, Any]
 
 
-def main() -> None:
+def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("which", nargs="+", choices=MEASUREMENTS)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
-    options = parser.parse_args()
+    return parser.parse_args(words)
+
+
+def main() -> None:
+    options = parse()
     options.work.mkdir(parents=True, exist_ok=True)
     for name in options.which:
-        found = MEASUREMENTS[name](Runner(options.data, options.work))
+        found = MEASUREMENTS[name](Runner(options.data, options.work)) | describe_run(DATA=options.data, WORK=options.work)
         results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
         RESULTS.write_text(json.dumps(results | {name: found}, indent=2) + "\n")
         print(json.dumps({name: found}, indent=2), flush=True)

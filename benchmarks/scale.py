@@ -8,14 +8,13 @@ Memory is what was resident at most (RSS); its anonymous part is told too, since
 
 import argparse
 import json
-import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -172,7 +171,6 @@ def measure(work: Path, pairs: int) -> dict[str, Any]:
     return {
         "pairs": pairs,
         "options": " ".join(OPTIONS),
-        "cores": os.cpu_count(),
         "corpus_mb": _size(work.glob("corpus.*")),
         "store_mb": _size((out / "data" / "train").iterdir()),
         "seconds": watch.seconds,
@@ -196,16 +194,22 @@ def show(result: dict[str, Any]) -> None:
         print(f"{process['rss_mb']:9,} MB, {process['anonymous_mb']:,} of them anonymous  {process['command'][:60]}")
 
 
-def main() -> None:
+def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=10_000_000)
     parser.add_argument("--work", type=Path, help="directory for the corpus and the run, which stay; else a temporary one")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "scale.json")
-    options = parser.parse_args()
+    return parser.parse_args(words)
+
+
+def main() -> None:
+    from machine import describe_run  # beside this script; who imports it for `generate` may stand elsewhere
+
+    options = parse()
     with tempfile.TemporaryDirectory() as temporary:
         work = options.work or Path(temporary)
         work.mkdir(parents=True, exist_ok=True)
-        result = measure(work, options.pairs)
+        result = measure(work, options.pairs) | describe_run(WORK=options.work)
     show(result)
     options.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     most = max(process["rss_mb"] for process in result["processes"])

@@ -12,7 +12,6 @@ Ratios are taken within a round; tokens count eos and no padding. Writes OUT.jso
 import argparse
 import importlib.metadata
 import json
-import platform
 import statistics
 import sys
 import tempfile
@@ -22,9 +21,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from peers.chart import draw_chart
+from machine import describe_run
+from peers.chart import draw_chart, name_side
 from peers.corpus import PIECES, prepare_corpus
-from peers.sides import BATCH_TOKENS, CORES, REPORT_EVERY, SIDES, WARMUP, Side, SideFailed, Speed, Task
+from peers.sides import BATCH_TOKENS, REPORT_EVERY, SIDES, WARMUP, Side, SideFailed, Speed, Task
 
 from headway.models.presets import PRESETS
 
@@ -32,14 +32,14 @@ Rounds = list[dict[str, Speed]]  # of each round, the sides that came through
 
 
 def main() -> None:
-    options = _parse()
+    options = parse()
     if options.work:
         options.work.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=options.work, prefix="training-") as work:
         measure(options, Path(work).absolute())
 
 
-def _parse() -> argparse.Namespace:
+def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="directory with train.en, train.de, val.en, val.de")
     parser.add_argument("--peers", type=Path, default=Path("runs/peers"), help="directory that peers/install.sh filled")
@@ -49,7 +49,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=60, help=f"updates of a side in a round; the first {WARMUP} warm up")
     parser.add_argument("--work", type=Path, help="where scratch directories are made and removed again")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "training")
-    options = parser.parse_args()
+    options = parser.parse_args(words)
     if options.steps < 2 * WARMUP or options.steps % REPORT_EVERY:
         parser.error(f"--steps is {options.steps}: it must be a multiple of {REPORT_EVERY}, and at least {2 * WARMUP}")
     return options
@@ -136,17 +136,10 @@ def _describe(options: argparse.Namespace, versions: dict[str, str]) -> dict[str
         "batch_tokens": BATCH_TOKENS,
         "pieces": PIECES,
         "corpus": options.data.name,
-        "machine": {"cores": CORES, "processor": describe_processor(), "python": platform.python_version()},
+        **describe_run(PEERS=options.peers, WORK=options.work, DATA=options.data.parent),
         "torch": importlib.metadata.version("torch"),
         "models": {preset: asdict(PRESETS[preset]) for preset in options.presets},
     }
-
-
-def describe_processor() -> str:
-    facts = Path("/proc/cpuinfo")
-    lines = facts.read_text().splitlines() if facts.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 def _name_panel(result: dict[str, Any], preset: str) -> str:
@@ -155,10 +148,9 @@ def _name_panel(result: dict[str, Any], preset: str) -> str:
 
 
 def _bars(sides: dict[str, Any]) -> dict[str, Any]:
-    titles = {"headway": "Headway", "marian": "Marian", "joeynmt": "JoeyNMT"}  # where the name is not the title
     bars = {}
     for name, side in sides.items():
-        title = f"{titles.get(name, name)} {side['version'].partition('+')[0]}"  # 2.13.0+cpu is 2.13.0
+        title = f"{name_side(name)} {side['version'].partition('+')[0]}"  # 2.13.0+cpu is 2.13.0
         note = f"Headway {side['ratio']['median']:.1f}×" if "ratio" in side else ""
         bars[title] = {"tokens_per_second": side["tokens_per_second"], "ours": name == "headway", "note": note}
     return bars

@@ -1,5 +1,6 @@
 """What tests share: a generated corpus, the command line in this process, and one small trained run."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -39,6 +40,12 @@ def run_main(arguments: list[object], capture: pytest.CaptureFixture[str]) -> Re
         sys.argv = before
     written = capture.readouterr()
     return Result(code, written.out, written.err)
+
+
+@pytest.fixture(autouse=True)
+def without_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are as whole for a test that no power failure interrupts; a run waits hundreds of times."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 
 @pytest.fixture

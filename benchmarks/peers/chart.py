@@ -1,4 +1,4 @@
-"""The bar chart of a measurement: panels, each with a scale of its own; a bar a side, the fastest on top."""
+"""What the sides of a measurement are called, and its bar chart: panels, each with a scale of its own, the fastest on top."""
 
 from pathlib import Path
 from typing import Any
@@ -8,6 +8,23 @@ from headway.reports.figures import INK, QUIET, make_figure, place, quieten, sav
 OURS, THEIRS = "#c8401f", "#a9b4be"
 BAR, WIDTH, GAP = 0.36, 5.6, 0.62  # inches
 LETTER = 0.085  # inches of a side's name, a letter
+TITLES = {  # of sides that results know by another name
+    "headway": "Headway",
+    "headway-torch": "Headway on torch",
+    "marian": "Marian",
+    "joeynmt": "JoeyNMT",
+    "best-layout": "CTranslate2 alone, best layout",
+    "default-layout": "CTranslate2, its default",
+    "huggingface": "Hugging Face generate",
+    "sacrebleu": "sacreBLEU",
+}
+
+
+def name_side(name: str) -> str:
+    """As a person reads it: `best-layout int8` is CTranslate2 alone, best layout, int8."""
+    which, _, kind = name.partition(" ")
+    title = TITLES.get(which)
+    return name if title is None else f"{title}, {kind}" if kind else title
 
 
 def draw_chart(panels: dict[str, dict[str, Any]], title: str, subtitle: str, stem: Path) -> None:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the toolkits that Headway is measured against, each in a virtual environment of its own.
 #
-#     benchmarks/peers/install.sh DIRECTORY        # DIRECTORY/eole, DIRECTORY/joeynmt, DIRECTORY/marian
+#     benchmarks/peers/install.sh DIRECTORY        # DIRECTORY/eole, DIRECTORY/joeynmt, DIRECTORY/marian; then DIRECTORY/installed
 #
 # What is already there at the right version stays; run it again after a failure. PYTHON names the interpreter (python3.11:
 # Marian's wheel is built for that one). Beside each toolkit stands what its own requirements forgot: aiohttp for eole;
@@ -22,3 +22,4 @@ mkdir -p "$directory"
 install eole eole==0.6.4 torch==2.13.0 aiohttp
 install joeynmt joeynmt==2.3.0 torch==2.13.0 importlib_metadata sentencepiece==0.2.0
 install marian pymarian==1.12.42
+touch "$directory/installed"

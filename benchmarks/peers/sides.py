@@ -17,12 +17,13 @@ from pathlib import Path
 from string import Template
 from typing import NamedTuple
 
+from headway.cores import count_cores
 from headway.models.presets import PRESETS
 
 from .corpus import SOURCE, TARGET, Corpus
 
 HERE = Path(__file__).parent
-CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+CORES = count_cores()
 REPORT_EVERY, WARMUP = 10, 10  # updates
 BATCH_TOKENS = 4096  # real target tokens of an update, for all
 TAIL = 8  # lines of a log that are shown when a side fails

@@ -25,7 +25,7 @@ BLUE, RED, PALE = "#1f5f94", "#b4401f", "#6fa3c4"
 def draw_positions() -> None:
     """Section 3.5: the table, and the dot products of its rows; what `headway inspect` draws for any model."""
     from headway.nn.positions import sinusoids
-    from headway.reports.positions import draw_products, draw_table
+    from headway.reports.inside.positions import draw_products, draw_table
 
     table = sinusoids(torch.arange(128), 128).numpy()
     _keep_png(draw_table(table, HERE / "positions"))
@@ -355,7 +355,7 @@ def draw_attention() -> None:
         print(f"attention: there is no {DEMO}; `make demo` makes it.")
         return
     from headway import load
-    from headway.reports.attention import draw_layer, make_views
+    from headway.reports.inside.attention import draw_layer, make_views
 
     views = {view.name: view for view in make_views(load(DEMO).inspect(SENTENCE))}
     _keep_png(draw_layer(views["encoder"], 1, HERE / "attention-encoder"))

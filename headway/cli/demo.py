@@ -144,7 +144,7 @@ def _wrap(name: str, text: str, console: "Console") -> str:
 def _draw_inside(tested: "list[tuple[Pair, str]]", result: "TrainingResult", display: "Display") -> Path | None:
     """Where the model looks in a sentence whose verb it had to take apart and to move."""
     from headway import load
-    from headway.reports.inside import write_inside
+    from headway.reports.inside.page import write_inside
 
     hard = (pair.english for pair, _ in tested if {"verb second", "separable verbs"} <= pair.phenomena)
     sentence = next(hard, tested[0][0].english)

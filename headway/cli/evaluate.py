@@ -2,65 +2,154 @@
 
     headway evaluate runs/en-de/best --source test.en --references test.de
 
-or, for translations that are there already:
+or, for translations that are there already, beside those of another program:
 
-    headway evaluate --hypotheses output.de --references test.de
+    headway evaluate --hypotheses a.de --references test.de --compare b.de
+
+or on one of sacreBLEU's test sets, which it downloads:
+
+    headway evaluate runs/en-de/best --testset wmt14 --from en --to de
+
+Several models, or several --hypotheses, are seeds of one system: their mean and spread is told.
 """
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headway.cli.searching import AlphaOption, BeamOption, ComputeTypeOption, EngineOption, PenaltyOption
 from headway.errors import RequestError
 
+if TYPE_CHECKING:
+    from headway.cli.entrants import Entrant
+
 
 def run(
-    model: Annotated[Path | None, typer.Argument(help="directory of the model that translates the source")] = None,
-    source: Annotated[Path | None, typer.Option(help="text to translate")] = None,
-    hypotheses: Annotated[Path | None, typer.Option(help="translations to score, instead of a model's")] = None,
+    models: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="MODEL", help="directory of the model that translates the source; several are seeds"),
+    ] = None,
+    source: Annotated[Path | None, typer.Option(help="text to translate; beside --hypotheses what they translate")] = None,
+    hypotheses: Annotated[
+        list[Path] | None, typer.Option(help="translations to score, instead of a model's; several are seeds")
+    ] = None,
     references: Annotated[list[Path] | None, typer.Option(help="reference translations; repeatable")] = None,
+    testset: Annotated[str | None, typer.Option(help="source and references of sacreBLEU's, such as wmt14")] = None,
+    source_language: Annotated[str, typer.Option("--from", help="language of the source")] = "",
+    target_language: Annotated[str, typer.Option("--to", help="language of the translations")] = "",
+    compare: Annotated[
+        list[str] | None,
+        typer.Option(help="another system: a model or a file of translations; seeds parted by commas; repeatable"),
+    ] = None,
+    training: Annotated[
+        list[Path] | None, typer.Option(help="target side of the training text, to tell of rare words; repeatable")
+    ] = None,
     lowercase: Annotated[bool, typer.Option("--lowercase", "-lc", help="score without regard to case")] = False,
+    compound_split: Annotated[
+        bool, typer.Option("--compound-split", help="also BLEU in the paper's manner: compounds put apart at hyphens")
+    ] = False,
+    draws: Annotated[int, typer.Option(help="resampled test sets, for intervals and tests")] = 1000,
     beam: BeamOption = None,
     length_penalty: AlphaOption = None,
     penalty: PenaltyOption = None,
     engine: EngineOption = "auto",
     compute_type: ComputeTypeOption = "auto",
+    report: Annotated[Path | None, typer.Option(help="page to write, such as evaluation.html")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    if not references:
-        raise RequestError("Not given: --references.", "As in: headway evaluate MODEL --source test.en --references test.de")
-    if (model is None) == (hypotheses is None) or (model is None) != (source is None):
-        raise RequestError("Give either a model and --source, or --hypotheses.", "`headway evaluate --help` has examples.")
-    from headway.data.readers import read_lines
-    from headway.evaluation.metrics import check_lengths, score
+    from headway.cli.entrants import check_directions, name_entrants
+    from headway.cli.evaluated import print_evaluation
+    from headway.data.readers import check_file, read_lines
+    from headway.evaluation.evaluate import evaluate
+    from headway.evaluation.record import to_dict
+    from headway.progress import Display
 
-    streams = [list(read_lines(path)) for path in references]
-    if hypotheses:
-        texts = list(read_lines(hypotheses))
-    else:
-        from headway import load
-        from headway.progress import Display
+    _check(models, hypotheses, source, references, testset, report)
+    if testset:
+        from headway.evaluation.testsets import find_testset
 
-        assert model and source
-        sources = list(read_lines(source))
-        check_lengths(sources, streams)
         with Display() as display:
-            found = load(model, engine=engine, compute_type=compute_type).translate(
-                sources,
-                beam=beam,
-                length_penalty=length_penalty,
-                penalty=penalty,
-                on_progress=lambda done, total: display.update("Translating", done, total),
-            )
-        texts = [translation.text for translation in found]
-    scores = score(texts, streams, lowercase=lowercase)
+            display.update(f"Asking sacreBLEU for {testset}", 0, None)
+            found = find_testset(testset, source_language, target_language)
+        source, references = found.source, found.references
+    for path in training or []:
+        check_file(path)
+    assert references
+    entrants = name_entrants(models or [], hypotheses or [], compare or [])
+    check_directions(entrants, source_language, target_language)
+    if source is None and any(entrant.models for entrant in entrants):
+        raise RequestError("A model needs a text to translate.", "Give it: --source test.en")
+    streams = [list(read_lines(path)) for path in references]
+    sources = list(read_lines(source)) if source else None
+    search = {"beam": beam, "length_penalty": length_penalty, "penalty": penalty}
+    with Display() as display:
+        systems = [
+            entrant.translate(sources, streams, display, engine=engine, compute_type=compute_type, **search)
+            for entrant in entrants
+        ]
+        evaluation = evaluate(
+            systems,
+            streams,
+            sources=sources,
+            training=_read_all(training) if training else None,
+            lowercase=lowercase,
+            compound_split=compound_split,
+            draws=draws,
+            on_progress=display.update,
+        )
+        if report:
+            from headway.reports.evaluation.page import write_evaluation
+
+            page = write_evaluation(evaluation, report, title=_title(entrants, testset, references))
+            display.close()
+            display.say(f"The page is {page}.")
     if as_json:
-        print(json.dumps(scores.to_dict()))
+        print(json.dumps(to_dict(evaluation), ensure_ascii=False))
     else:
-        for name, value in scores.named():
-            print(f"{name:5}{value.score:6.2f}   {value.signature}")
+        print_evaluation(evaluation)
     sys.stdout.flush()
+
+
+def _check(
+    models: list[Path] | None,
+    hypotheses: list[Path] | None,
+    source: Path | None,
+    references: list[Path] | None,
+    testset: str | None,
+    report: Path | None,
+) -> None:
+    if testset and (source or references):
+        raise RequestError(
+            "A test set has its own source and references.", "Leave out --source and --references, or --testset."
+        )
+    if not references and not testset:
+        raise RequestError("Not given: --references.", "As in: headway evaluate MODEL --source test.en --references test.de")
+    if bool(models) == bool(hypotheses) or (models and not source and not testset):
+        raise RequestError("Give either a model and --source, or --hypotheses.", "`headway evaluate --help` has examples.")
+    for path in models or []:
+        if path.is_file():
+            raise RequestError(f"{path} is a file, not the directory of a model.", f"For translations: --hypotheses {path}")
+    for path in hypotheses or []:
+        if path.is_dir():
+            raise RequestError(
+                f"{path} is a directory, not a file of translations.",
+                f"For a model: headway evaluate {path} --source test.en --references test.de",
+            )
+    if report and (report.is_dir() or report.suffix.lower() not in (".html", ".htm")):
+        raise RequestError(f"{report} is no name for a page.", "Name a file, such as --report evaluation.html")
+
+
+def _read_all(paths: list[Path]) -> Iterator[str]:
+    from headway.data.readers import read_lines
+
+    for path in paths:
+        yield from read_lines(path)
+
+
+def _title(entrants: "list[Entrant]", testset: str | None, references: list[Path]) -> str:
+    names = " and ".join(entrant.name for entrant in entrants) if len(entrants) < 3 else f"{len(entrants)} systems"
+    return f"{names} on {testset or references[0].name}"

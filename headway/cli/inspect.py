@@ -9,6 +9,13 @@ translation that it did not write. A BERT or GPT has one attention, over the tex
     headway inspect runs/digits/best seven.png
 
 draws where a ViT looks: over the picture, each layer's heads (heads-1.png, ...), and what they come to (rollout.png).
+
+    headway inspect runs/en-de/best "A dog runs." --full
+
+writes inspect/glass.html, the glass box: one page that follows the sentence through the paper's figure 1 from bottom to top,
+each part with its equation, its shapes and the function that computes it: pieces, embeddings and positions, every layer and
+head, alignment, the distribution at each step, the beam's tree. GPT, BERT, T5 and ViT have the parts that they have. Each
+picture lies beside it as .svg and .png; --picture beam (or cross-2, alignment, distribution, ...) writes only that one.
 """
 
 from pathlib import Path
@@ -21,6 +28,7 @@ from headway.errors import RequestError
 if TYPE_CHECKING:
     from headway.family.kinds import Verb
     from headway.family.reading import Reading
+    from headway.glass.parts import Glass
     from headway.progress import Display
     from headway.translator import Inside
 
@@ -31,6 +39,8 @@ def run(
     target: Annotated[str | None, typer.Option(help="a translation to read instead of the model's own")] = None,
     out: Annotated[Path, typer.Option("--output", "-o", help="directory to write to")] = Path("inspect"),
     layer: Annotated[int | None, typer.Option(min=1, help="pictures of this layer only; the page always has all")] = None,
+    full: Annotated[bool, typer.Option("--full", help="the glass box: all that is computed, from pieces to beam")] = False,
+    picture: Annotated[str | None, typer.Option(help="write only this picture of the glass box, as .svg and .png")] = None,
 ) -> None:
     from headway.architectures import VitArchitecture
     from headway.bundle import read_manifest
@@ -42,7 +52,10 @@ def run(
     if target is not None and verb != "translate":
         raise RequestError(f"{model} does not translate: it has no translation to read.", "Leave out --target.")
     with Display() as display:
-        if isinstance(architecture, VitArchitecture):
+        if full or picture is not None:
+            glass = _see(model, verb, sentence, target, display)
+            _write_glass(glass, out, layer, picture, display)
+        elif isinstance(architecture, VitArchitecture):
             _write_pictures(model, Path(sentence), out, layer, display)
         elif verb == "translate":
             inside = _translate(model, sentence, target, display)
@@ -72,8 +85,42 @@ def _read(model: Path, verb: "Verb", text: str) -> "Reading":
     return Filler.load(model).inspect(text) if verb == "fill" else Classifier.load(model).inspect(text)
 
 
+def _see(model: Path, verb: "Verb", sentence: str, target: str | None, display: "Display") -> "Glass":
+    from headway import load
+    from headway.family.classifier import Classifier
+    from headway.family.filler import Filler
+    from headway.family.generator import Generator
+    from headway.glass.relatives import see_classifier, see_filler, see_generator, see_picture
+    from headway.glass.translation import see_translation
+
+    if verb == "translate":
+        translator = load(model)
+        glass = see_translation(translator, sentence, target)
+        if warning := translator.warn([sentence]):
+            display.say(warning)
+        return glass
+    if verb == "generate":
+        return see_generator(Generator.load(model), sentence)
+    if verb == "fill":
+        return see_filler(Filler.load(model), sentence)
+    classifier = Classifier.load(model)
+    return see_picture(classifier, Path(sentence)) if classifier.reads_pictures else see_classifier(classifier, sentence)
+
+
+def _write_glass(glass: "Glass", out: Path, layer: int | None, picture: str | None, display: "Display") -> None:
+    from headway.reports.glass.page import write_glass, write_picture
+
+    if picture is not None:
+        written = write_picture(glass, picture, out)
+        display.say(f"Made {' and '.join(map(str, written))}.")
+        return
+    display.say(f"{glass.sentence}\n→ {glass.answer}" if glass.answer else glass.sentence)
+    page = write_glass(glass, out, display, only_layer=layer)
+    display.say(f"Made {page}, and each of its pictures beside it. Open in a browser:\n  {page.absolute().as_uri()}")
+
+
 def _write_page(inside: "Inside | Reading", answer: str, text: str, out: Path, layer: int | None, display: "Display") -> None:
-    from headway.reports.inside import write_inside
+    from headway.reports.inside.page import write_inside
 
     display.say(f"{text}\n→ {answer}" if answer else text)
     page = write_inside(inside, text, out, display, only_layer=layer)
@@ -82,7 +129,7 @@ def _write_page(inside: "Inside | Reading", answer: str, text: str, out: Path, l
 
 def _write_pictures(model: Path, path: Path, out: Path, layer: int | None, display: "Display") -> None:
     from headway.family.classifier import Classifier
-    from headway.reports.picture_attention import write_picture_inside
+    from headway.reports.inside.picture_attention import write_picture_inside
 
     reading = Classifier.load(model).inspect_picture(path)
     display.say(f"{path}\n→ {reading.answer}")

@@ -38,7 +38,7 @@ __all__ = ["COMMAND", "run"]
 LENGTH = 27.0  # pieces of a sentence, if not given: about those of news, in pieces of the paper's vocabulary
 CHARACTERS = 4.5  # of a piece, the space before it included
 PAPER_PAIRS, PAPER_VOCABULARY = 4_500_000, 37_000
-USED_HERE, USED_THERE = 0.5, 0.3  # share of the peak, if not given: of this machine if it is not measured, of GPUs elsewhere
+USED_THERE = 0.3  # share of the peak of GPUs elsewhere, if not given
 
 
 @takes_settings
@@ -70,9 +70,10 @@ def run(
     others = _other_machine(gpus, tflops, utilisation)
     if utilisation and not others and settings.data.train and seconds:
         raise RequestError("This machine is measured, so it needs no --utilisation.", "Give --tflops too, or --seconds 0.")
-    used = utilisation if utilisation and not others else USED_HERE
-
     from headway.progress import Display
+    from headway.training.forecast import USED
+
+    used = utilisation if utilisation and not others else USED
 
     with Display() as display:
         if settings.data.train:
@@ -208,15 +209,11 @@ def _plan_unseen(
 
 def _assume_speed(settings: "Settings", epoch: "Epoch", used: float) -> "Speed":
     """From the best matrix product of the cores or GPUs that will be used, and the share of it that is assumed."""
-    from headway.cores import count_cores
     from headway.training.forecast import Speed
     from headway.training.group import Group
-    from headway.training.machine import measure_peak, threads
+    from headway.training.machine import measure_joint_peak
 
-    training, device = settings.training, Group().device
-    assert isinstance(training.processes, int) and training.threads
-    with threads(min(count_cores(), training.processes * training.threads)):
-        peak = measure_peak(device) * (training.processes if device.type == "cuda" else 1)
+    peak = measure_joint_peak(settings.training, Group().device)
     return Speed(used * peak * epoch.lengths.target / epoch.flops, used, measured=False)
 
 

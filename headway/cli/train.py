@@ -46,6 +46,8 @@ def run(
         print("\n".join(f"  {name:12} {text}" for name, text in vars(one).items()) + "\n", file=sys.stderr)
     print(f"Model: {result.model}  (learning curve, settings and test results in {result.directory})", file=sys.stderr)
     print(f"Try:   {_suggest(settings.data.task, shlex.quote(str(result.model)))}", file=sys.stderr)
+    if result.page:
+        print(f"Page:  {result.page}  (scores with intervals, curves, settings: open it in a browser)", file=sys.stderr)
 
 
 def _suggest(task: str, model: str) -> str:

@@ -52,6 +52,23 @@ Pick = Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]]
 """Log-probabilities [N, V], the rows' sentences [N] and the position -> the log-probability and the token taken, [N] each."""
 
 
+@dataclass(frozen=True)
+class Look:
+    """One step of a beam search, for who watches: all candidates, best first, and what becomes of them."""
+
+    sentences: Tensor  # [B] places in the caller's batch
+    nodes: Tensor  # [B, C] every candidate's own number, higher at later steps
+    parents: Tensor  # [B, C] the numbers of those that they go on with; 0 to B - 1 where that is nothing
+    tokens: Tensor  # [B, C]
+    totals: Tensor  # [B, C] log-probabilities, -inf where there is no candidate
+    ended: Tensor  # [B, C] whether it is done, and was put aside to be ranked
+    alive: Tensor  # [B, W] the numbers of those that live on; some may have a total of -inf
+
+
+Watch = Callable[[Look], None]
+"""Told of each step; what it does changes nothing."""
+
+
 def take_likeliest(log_probabilities: Tensor, sentences: Tensor, position: int) -> tuple[Tensor, Tensor]:
     best, tokens = log_probabilities.max(dim=-1)
     return best, tokens
@@ -114,20 +131,37 @@ def greedy_steps(
 
 
 def beam_search(
-    step: Step[StateT], state: StateT, *, bos: int, eos: int, limits: Tensor, options: Options, rules: Rules | None = None
+    step: Step[StateT],
+    state: StateT,
+    *,
+    bos: int,
+    eos: int,
+    limits: Tensor,
+    options: Options,
+    rules: Rules | None = None,
+    watch: Watch | None = None,
 ) -> list[list[Hypothesis]]:
     """The hypotheses of each sentence that ended first, `options.finished` at most. `limits` [B]: the most tokens of each.
 
-    At its limit a hypothesis is cut off, and its log-probability is not known.
+    At its limit a hypothesis is cut off, and its log-probability is not known. Who watches sees nothing of a beam of one,
+    which is greedy and leaves nothing behind.
     """
     if options.beam == 1:
         return [[one] for one in greedy_search(step, state, bos=bos, eos=eos, limits=limits, rules=rules)]
-    return _drain(beam_steps(step, state, bos=bos, eos=eos, limits=limits, options=options, rules=rules))
+    return _drain(beam_steps(step, state, bos=bos, eos=eos, limits=limits, options=options, rules=rules, watch=watch))
 
 
 @torch.no_grad()
 def beam_steps(
-    step: Step[StateT], state: StateT, *, bos: int, eos: int, limits: Tensor, options: Options, rules: Rules | None = None
+    step: Step[StateT],
+    state: StateT,
+    *,
+    bos: int,
+    eos: int,
+    limits: Tensor,
+    options: Options,
+    rules: Rules | None = None,
+    watch: Watch | None = None,
 ) -> Generator[Settled, None, list[list[Hypothesis]]]:
     """The search, halting after each step."""
     if len(limits) == 0:
@@ -147,14 +181,18 @@ def beam_steps(
         ends, closing = tokens == eos, (search.limits == position + 1)[:, None]
         if rules:
             totals = rules.drop_early_ends(totals, ends, search.sentences, position, beam)
-        nodes = history.grow(tokens, search.alive_nodes.gather(1, parents))
+        above = search.alive_nodes.gather(1, parents)
+        nodes = history.grow(tokens, above)
         among_best = torch.arange(totals.shape[1], device=totals.device) < beam
-        search.keep(totals, nodes, among_best & (ends | closing), position + 1, options.alpha)
+        ended = among_best & (ends | closing)
+        search.keep(totals, nodes, ended, position + 1, options.alpha)
 
         # Of 2K candidates at most K are ends, so that K can live on.
         search.alive, places = totals.masked_fill(ends, -torch.inf).topk(min(beam, totals.shape[1]))
-        parents, tokens = parents.gather(1, places), tokens.gather(1, places)
         search.alive_nodes = nodes.gather(1, places)
+        if watch:
+            watch(Look(search.sentences, nodes, above, tokens, totals, ended, search.alive_nodes))
+        parents, tokens = parents.gather(1, places), tokens.gather(1, places)
         yield partial(_common_beginning, search, history, eos)
 
         done = (search.n_kept >= options.finished) | closing[:, 0] | (search.alive[:, 0] == -torch.inf)

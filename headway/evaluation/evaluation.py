@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
-from headway.evaluation.metrics import Score, Scores
+from headway.evaluation.metrics import Metric, Score, Scores
 
-Metric = Literal["bleu", "chrf", "ter"]
 TITLES: dict[Metric, str] = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
 
 
@@ -25,6 +23,7 @@ class Result:
     name: str
     scores: list[Scores]  # one for each seed
     mean: dict[Metric, float]
+    interval: dict[Metric, tuple[float, float] | None]  # 95 %, of the mean; None where there are too few sentences
     spread: dict[Metric, float | None]  # None with one seed
     compound_split: Score | None = None  # BLEU in the paper's manner, where it was asked for
 

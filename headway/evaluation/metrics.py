@@ -5,9 +5,11 @@ References come as streams, as sacreBLEU has them: one list for each translator,
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from headway.errors import DataError
+
+Metric = Literal["bleu", "chrf", "ter"]
 
 
 @dataclass(frozen=True)
@@ -16,6 +18,7 @@ class Score:
 
     score: float
     signature: str
+    interval: tuple[float, float] | None = None  # 95 %, by bootstrap; None where nobody drew, or there are too few sentences
 
 
 @dataclass(frozen=True)
@@ -36,16 +39,24 @@ class Scores:
 
 
 def score(hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, lowercase: bool = False) -> Scores:
-    """All three metrics. `lowercase` concerns BLEU and chrF; TER never looks at case, here and in the command `sacrebleu`."""
-    from sacrebleu.metrics.ter import TER
-
+    """All three metrics, without intervals."""
     check_lengths(hypotheses, references)
-    metrics = (_bleu(lowercase), _chrf(lowercase), TER())
+    metrics = build_metrics(lowercase).values()
     return Scores(*(Score(_compute(metric, hypotheses, references), str(metric.get_signature())) for metric in metrics))
 
 
+def build_metrics(lowercase: bool, references: Sequence[Sequence[str]] | None = None) -> dict[Metric, Any]:
+    """sacreBLEU's own, in the order of a report. References that are given here need not be given with each hypothesis.
+
+    `lowercase` concerns BLEU and chrF; TER never looks at case, here and in the command `sacrebleu`.
+    """
+    from headway.evaluation.ter import TER
+
+    return {"bleu": _bleu(lowercase, references), "chrf": _chrf(lowercase, references), "ter": TER(references=references)}
+
+
 def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:
-    """BLEU alone, for validation: TER takes many times as long."""
+    """BLEU alone, for validation: the other two take longer."""
     check_lengths(hypotheses, references)
     return _compute(_bleu(lowercase=False), hypotheses, references)
 
@@ -64,17 +75,17 @@ def sentence_chrf(hypothesis: str, reference: str) -> float:
 # sacreBLEU is imported where it is used, so that asking for `--help` does not wait for it.
 
 
-def _bleu(lowercase: bool) -> Any:
+def _bleu(lowercase: bool, references: Sequence[Sequence[str]] | None = None) -> Any:
     from sacrebleu.metrics.bleu import BLEU
 
     # `force` changes no figure: it only silences the warning that the text looks tokenised, which is the reader's business.
-    return BLEU(lowercase=lowercase, force=True)
+    return BLEU(lowercase=lowercase, force=True, references=references)
 
 
-def _chrf(lowercase: bool) -> Any:
+def _chrf(lowercase: bool, references: Sequence[Sequence[str]] | None = None) -> Any:
     from sacrebleu.metrics.chrf import CHRF
 
-    return CHRF(lowercase=lowercase)
+    return CHRF(lowercase=lowercase, references=references)
 
 
 def _compute(metric: Any, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:

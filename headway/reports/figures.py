@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from headway.atomic import write_file
 from headway.errors import HeadwayError
@@ -48,6 +48,15 @@ def quieten(panel: Any) -> None:
     panel.tick_params(colors=QUIET, length=0, labelsize=9)
     panel.xaxis.label.set_color(QUIET)
     panel.yaxis.label.set_color(QUIET)
+
+
+def open_frame(panel: Any, grid: Literal["x", "y", "both"] = "y") -> None:
+    """A panel without a box, on a quiet grid."""
+    panel.grid(axis=grid, color=RULE, linewidth=0.6)
+    panel.set_axisbelow(True)
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.spines[["left", "bottom"]].set_color(RULE)
+    quieten(panel)
 
 
 def save_figure(figure: Any, stem: Path) -> list[Path]:

@@ -27,7 +27,9 @@ OWN_FILES = {
     "best.ctranslate2",
     "last",
     "test.txt",
+    "test.jsonl",
     "curves.png",
+    "report.html",
 }
 
 

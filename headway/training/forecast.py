@@ -17,6 +17,7 @@ from headway.training.choices import choose_budget, total_updates
 from headway.training.loss import ROWS
 from headway.training.update import count_passes
 
+USED = 0.5  # share of this machine's peak that updates come to, if they are not measured
 NUMBER = 4  # bytes; weights, gradients and Adam's running means are fp32 whatever the products are
 HELD = 4 * NUMBER  # bytes a parameter: itself, its gradient, Adam's two running means
 SAVED = 3 * NUMBER  # bytes a parameter of a checkpoint, which has no gradient

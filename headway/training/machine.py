@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Literal
 
 import torch
@@ -81,9 +82,21 @@ def threads(number: int | None) -> Iterator[None]:
 
 
 def measure_peak(device: torch.device) -> float:
-    """FLOP/s of this process's best large fp32 matrix product."""
+    """FLOP/s of this process's best large fp32 matrix product; measured once for each number of threads."""
+    return _measure_peak(device, torch.get_num_threads())
+
+
+@cache
+def _measure_peak(device: torch.device, threads: int) -> float:
     size = 8192 if device.type == "cuda" else 1536
     return 2 * size**3 / min(_time_product(size, device) for _ in range(4))
+
+
+def measure_joint_peak(training: TrainingSettings, device: torch.device) -> float:
+    """FLOP/s of all cores or GPUs that a run will use."""
+    assert isinstance(training.processes, int) and training.threads
+    with threads(min(count_cores(), training.processes * training.threads)):
+        return measure_peak(device) * (training.processes if device.type == "cuda" else 1)
 
 
 def _time_product(size: int, device: torch.device) -> float:

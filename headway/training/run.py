@@ -30,6 +30,10 @@ from headway.models.presets import Needs, build_family
 from headway.models.weights import average_weights, set_weights
 from headway.progress import Display
 from headway.reports.curves import draw_learning_curve
+from headway.reports.runs.evaluation import evaluate_runs
+from headway.reports.runs.page import write_run_page
+from headway.reports.runs.record import read_run
+from headway.reports.runs.tested import Tested, write_tested
 from headway.text.sentences import share_of_sentences
 from headway.training.choices import (
     ASKED,
@@ -62,21 +66,13 @@ SENTENCES = 0.8  # share of lines with one sentence from which on a corpus is on
 
 
 @dataclass(frozen=True)
-class Tested:
-    """A sentence of the test part."""
-
-    source: str
-    reference: str
-    translation: str
-
-
-@dataclass(frozen=True)
 class TrainingResult:
     directory: Path
     model: Path  # the best bundle
     steps: int
     test: dict[str, float]  # figures of the test part by name: bleu, chrf and ter of a translator, else loss and accuracy
     tested: list[Tested]  # by a translator
+    page: Path | None  # all of it for a person; None where it could not be written
 
 
 def train(
@@ -246,7 +242,19 @@ def _finish(trainer: Trainer, architecture: AnyArchitecture) -> TrainingResult:
         draw_learning_curve(out / "metrics.jsonl", out / "curves.png")
     except HeadwayError as error:
         display.say(f"No learning curve: {error}")
-    return TrainingResult(out, out / "best", trainer.state.step, figures, tested)
+    return TrainingResult(out, out / "best", trainer.state.step, figures, tested, _write_page(out, display))
+
+
+def _write_page(out: Path, display: Display) -> Path | None:
+    """The run on one page. All that matters is written by now, so without it the run has not failed."""
+    try:
+        run = read_run(out)
+        return write_run_page(run, evaluate_runs({run.name: [run]}, display.update) if run.tested else None)
+    except HeadwayError as error:
+        display.say(f"No page: {error}")
+        return None
+    finally:
+        display.close()
 
 
 def _test_by_loss(trainer: Trainer, architecture: AnyArchitecture) -> dict[str, float]:
@@ -307,6 +315,7 @@ def _test(
     for one in tested:
         lines += ["", *(f"{name:12} {text}" for name, text in vars(one).items())]
     write_file(out / "test.txt", "\n".join(lines) + "\n")
+    write_tested(out / "test.jsonl", tested)
 
     figures = {name.lower(): value.score for name, value in scores.named()}
     _write_metrics(read_bundle(out / "best"), {f"test_{name}": value for name, value in figures.items()}, measured)

@@ -11,9 +11,9 @@ import pytest
 
 from headway.family.reading import Reading
 from headway.nn.positions import SinusoidalPositions
-from headway.reports.attention import GAMMA
 from headway.reports.colours import LIGHT, make_scale
-from headway.reports.inside import render_page
+from headway.reports.inside.attention import GAMMA
+from headway.reports.inside.page import render_page
 from headway.translator import Inside
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install headway[dev]")

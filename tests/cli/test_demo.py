@@ -74,6 +74,7 @@ def test_words_outside_the_phrasebook_are_translated_with_a_word(demo, headway, 
     assert "a guess" not in headway("translate", model, demo[0].parent / "demo-phrasebook" / "valid.en").err
 
 
+@pytest.mark.soak
 def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path):
     out = tmp_path / "demo"
     options = ["--pairs", "500", "--max-steps", "30"]

@@ -175,3 +175,55 @@ def test_requests_that_a_relative_cannot_meet(arguments, code, word, relatives: 
     result = headway("inspect", relatives / name, *more, "-o", tmp_path / "out")
     assert result.code == code and word in result.err and "Traceback" not in result.err
     assert not (tmp_path / "out").exists()
+
+
+def test_the_glass_box(tmp_path: Path, headway):
+    model, out = write_relative(tmp_path / "model", "gpt", n_layers=1), tmp_path / "out"
+    result = headway("inspect", model, "oak", "--full", "-o", out)
+    assert (result.code, result.out) == (0, ""), result.err
+    names = ["embedding-text", "decoder-1", "units-decoder-1", "changes-decoder", "distribution"]
+    assert {path.name for path in out.iterdir()} == {
+        "glass.html",
+        *(f"{name}.{kind}" for name in names for kind in ("png", "svg")),
+    }
+    assert "oak" in (out / "glass.html").read_text(encoding="utf-8") and (out / "glass.html").as_uri() in result.err
+
+
+def test_one_picture_of_the_glass_box(tmp_path: Path, run: Path, headway):
+    result = headway("inspect", run / "best", SENTENCE, "--target", "elm", "--picture", "alignment", "-o", tmp_path)
+    assert result.code == 0 and "alignment.svg" in result.err
+    assert {path.name for path in tmp_path.iterdir()} == {"alignment.png", "alignment.svg"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ([SENTENCE, "--picture", "beem"], "Did you mean beam"),
+        ([SENTENCE, "--target", "elm", "--picture", "beam"], "There are: embedding-source"),
+        (["oak " * 300, "--full"], "leave out --full"),
+        ([SENTENCE, "--full", "--layer", 2], "from 1 to 1"),
+        ([" ", "--full"], "no text"),
+    ],
+)
+def test_a_glass_box_that_cannot_be_made_leaves_nothing_behind(arguments, word, tmp_path: Path, run: Path, headway):
+    result = headway("inspect", run / "best", *arguments, "-o", tmp_path / "out")
+    assert result.code == 2 and word in result.err and "Traceback" not in result.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "pictures"),
+    [
+        ("gpt", "copy oak", ["embedding-text", "decoder-2", "distribution"]),
+        ("bert", "copy [MASK]", ["embedding-text", "encoder-2", "distribution"]),
+        ("sorter", "copy", ["embedding-text", "encoder-2", "distribution"]),
+        ("vit", "red.png", ["embedding-picture", "heads-2", "rollout", "distribution"]),
+    ],
+)
+def test_the_glass_box_of_a_relative_has_its_pictures(
+    name, text, pictures, relatives: Path, tmp_path: Path, headway, monkeypatch
+):
+    monkeypatch.chdir(relatives)
+    result = headway("inspect", relatives / name, text, "--picture", "beam", "-o", tmp_path / "out")
+    listed = result.err.split("There are: ")[1].rstrip(".\n").replace("\n", " ").split(", ")
+    assert result.code == 2 and set(pictures) <= set(listed) and not (tmp_path / "out").exists()

@@ -118,7 +118,9 @@ def test_the_gradient_is_of_the_mean_over_all_tokens_whatever_the_passes(tmp_pat
         np.testing.assert_allclose(moment, moments[1][name], atol=1e-6, rtol=1e-3)
 
 
-@pytest.mark.parametrize(("signal_number", "after"), [(signal.SIGINT, 10), (signal.SIGTERM, 50)])
+@pytest.mark.parametrize(
+    ("signal_number", "after"), [(signal.SIGINT, 10), pytest.param(signal.SIGTERM, 50, marks=pytest.mark.soak)]
+)
 def test_interrupted_and_started_again_it_ends_as_without_the_interruption(
     tmp_path: Path, corpus: Path, whole: Path, signal_number: int, after: int
 ):

@@ -52,7 +52,7 @@ def test_dict_is_the_contract_of_json() -> None:
     scores = score(HYPOTHESES, [REFERENCES])
     printed = json.loads(json.dumps(scores.to_dict()))
     assert list(printed) == ["bleu", "chrf", "ter"]
-    assert printed["chrf"] == {"score": scores.chrf.score, "signature": scores.chrf.signature}
+    assert printed["chrf"] == {"score": scores.chrf.score, "signature": scores.chrf.signature, "interval": None}
     assert printed["bleu"]["signature"].startswith("nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:")
 
 

@@ -1,22 +1,22 @@
 """A translation from inside, or the reading of a text, in a directory: one page to play with, and pictures to keep.
 
 The page asks nothing of any network. It is written as `inside.html`, `.css` and `.js` and `positions.js`, which Jinja joins.
-Numbers travel as base64 of 16-bit integers: a long sentence has millions of them, and nobody looks at a fifth digit.
 """
 
-import base64
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from headway.atomic import write_file, writing
-from headway.errors import HeadwayError, RequestError
+from headway.errors import RequestError
 from headway.family.reading import Reading
 from headway.progress import Display
-from headway.reports.attention import GAMMA, Name, draw_layer, make_views
 from headway.reports.colours import DARK, LIGHT, make_scale
-from headway.reports.positions import choose_waves, draw_products, draw_table, is_sinusoidal, wavelengths
+from headway.reports.inside.attention import GAMMA, Name, draw_layer, make_views
+from headway.reports.inside.positions import choose_waves, draw_products, draw_table, is_sinusoidal, wavelengths
+from headway.reports.numbers import pack
+from headway.reports.page import render
 from headway.text.normalize import normalize
 
 if TYPE_CHECKING:
@@ -51,16 +51,10 @@ def write_inside(
 
 def render_page(inside: "Inside | Reading", *, sentence: str) -> str:
     """The page of a sentence's translation, or of a text that is read, as HTML with all that it needs inside it."""
-    try:
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    except ImportError:
-        raise HeadwayError("Writing the page needs Jinja2.", "pip install headway[report]") from None
-    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)
-    template = environment.get_template("inside.html")
     told = {"sentence": normalize(sentence), "data": _gather(inside)}
     if isinstance(inside, Reading):
-        return template.render(eyebrow="Inside a model that reads", answer=inside.answer, **told)
-    return template.render(eyebrow="Inside a translation", answer=inside.translation or "(nothing)", **told)
+        return render("inside/inside.html", eyebrow="Inside a model that reads", answer=inside.answer, **told)
+    return render("inside/inside.html", eyebrow="Inside a translation", answer=inside.translation or "(nothing)", **told)
 
 
 def _gather(inside: "Inside | Reading") -> dict[str, Any]:
@@ -78,7 +72,7 @@ def _gather(inside: "Inside | Reading") -> dict[str, Any]:
                 "asked": view.asked,
                 "sides": view.sides,
                 "shape": view.weights.shape,
-                "weights": _pack(view.weights, "<u2"),
+                "weights": pack(view.weights, "<u2"),
             }
             for view in make_views(inside)
         ],
@@ -92,12 +86,7 @@ def _gather_positions(table: np.ndarray) -> dict[str, Any]:
     return {
         "shape": table.shape,
         "largest": largest,
-        "values": _pack(table / largest, "<i2"),
+        "values": pack(table / largest, "<i2"),
         "waves": chosen,
         "wavelengths": wavelengths(table.shape[1])[chosen].tolist() if is_sinusoidal(table) else None,
     }
-
-
-def _pack(shares: np.ndarray, kind: str) -> str:
-    """Numbers from 0 (or -1) to 1 as integers that fill their type."""
-    return base64.b64encode(np.rint(shares * np.iinfo(kind).max).astype(kind).tobytes()).decode("ascii")

@@ -8,7 +8,7 @@ from PIL import Image
 from headway.errors import RequestError
 from headway.family.reading import PictureReading
 from headway.progress import Display
-from headway.reports.picture_attention import draw_heads, draw_rollout, write_picture_inside
+from headway.reports.inside.picture_attention import draw_heads, draw_rollout, write_picture_inside
 
 
 def make_reading(layers: int = 2, heads: int = 3, channels: int = 3) -> PictureReading:

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from headway.nn.positions import sinusoids
-from headway.reports.positions import choose_waves, compare, draw_products, draw_table, is_sinusoidal, wavelengths
+from headway.reports.inside.positions import choose_waves, compare, draw_products, draw_table, is_sinusoidal, wavelengths
 
 SINUSOIDS = sinusoids(torch.arange(64), 32).numpy()
 LEARNED = np.random.default_rng(0).normal(size=(20, 8)).astype(np.float32)

@@ -9,7 +9,7 @@ import pytest
 
 from headway.errors import HeadwayError
 from headway.family.reading import Reading
-from headway.reports.inside import render_page
+from headway.reports.inside.page import render_page
 from headway.translator import Inside
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from headway.errors import HeadwayError
-from headway.reports.attention import View, draw_layer, make_views
+from headway.reports.inside.attention import View, draw_layer, make_views
 from headway.translator import Inside
 
 

@@ -1,0 +1,158 @@
+"""What all experiments share: what is asked of them, what they find, and how that is kept and shown.
+
+An experiment is a module with a `CLAIM` (what the paper says, and where), a `promise` of the seconds that it takes, and `run`,
+which finds something out. What it found stands in `request.out`, what it trained beside that: the same command goes on there.
+"""
+
+import json
+import platform
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, Protocol
+
+from headway import __version__
+from headway.atomic import write_file, writing
+from headway.config import Settings
+from headway.cores import count_cores
+from headway.errors import DataError, RequestError
+from headway.progress import Display, duration
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a user asks for: the settings that all models have in common, their budget among them."""
+
+    settings: Settings
+    out: Path
+    seeds: int = 1
+    rows: tuple[str, ...] = ()  # names of the only rows that are wanted; all if empty
+    model: Path | None = None  # a trained one to look at, where an experiment needs but one
+
+    @property
+    def pool(self) -> Path:
+        """Where the models stand: what one experiment has trained, another one need not train."""
+        return self.out.parent / "runs"
+
+    def describe(self) -> dict[str, Any]:
+        """All that the outcome depends on, for the record."""
+        settings = self.settings.model_dump(by_alias=True, exclude_defaults=True)
+        return {"settings": settings, "seeds": self.seeds, "rows": list(self.rows), "model": str(self.model or "")}
+
+
+@dataclass(frozen=True)
+class Findings:
+    """A table for people, the same for programs, and in words what it comes to."""
+
+    columns: list[str]
+    rows: list[list[str]]
+    figures: list[dict[str, Any]]
+    story: list[str]
+    pictures: list[Path] = field(default_factory=list)
+
+
+class Experiment(Protocol):
+    CLAIM: str
+
+    def promise(self, request: Request) -> float: ...
+
+    def run(self, request: Request, display: Display) -> Findings: ...
+
+
+def conduct(name: str, experiment: Experiment, request: Request, display: Display) -> Findings:
+    """Promise, run, and keep what was found: `results.json` and `table.md` beside the pictures."""
+    with _sitting(name, request) as record:
+        promised = record["promised_seconds"] = record.get("promised_seconds") or round(experiment.promise(request), 1)
+        left = max(0.0, promised - record["seconds"])
+        until = datetime.now() + timedelta(seconds=left)
+        going_on = f", {duration(record['seconds'])} of it done" if record["seconds"] else ""
+        display.say(f"{experiment.CLAIM}\nThis takes about {duration(promised)}{going_on}: until {until:%H:%M}.")
+        findings = experiment.run(request, display)
+    took = _read_record(request.out)["seconds"]
+    display.say(f"It took {duration(took)}; {duration(promised)} were promised.")
+    results = {
+        "experiment": name,
+        "claim": experiment.CLAIM,
+        "machine": describe_machine(),
+        **request.describe(),
+        "promised_seconds": promised,
+        "seconds": took,
+        "rows": findings.figures,
+        "story": findings.story,
+    }
+    write_file(request.out / "results.json", json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+    table = "\n".join([*format_table(findings.columns, findings.rows), "", *findings.story])
+    write_file(request.out / "table.md", f"{experiment.CLAIM}\n\n{table}\n")
+    return findings
+
+
+def format_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of Markdown, as easy to read where nobody renders them. The first column is text, the others are figures."""
+    widths = [max(len(row[at]) for row in [columns, *rows]) for at in range(len(columns))]
+
+    def line(cells: Sequence[str]) -> str:
+        told = [
+            cell.rjust(width) if at else cell.ljust(width) for at, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ]
+        return f"| {' | '.join(told)} |"
+
+    rule = "|".join(["", *("-" * (width + 1) + (":" if at else "-") for at, width in enumerate(widths)), ""])
+    return [line(columns), rule, *map(line, rows)]
+
+
+def describe_machine() -> dict[str, Any]:
+    """What a figure was measured on."""
+    import torch
+
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return {
+        "processor": names[0] if names else platform.processor() or platform.machine(),
+        "cores": count_cores(),
+        "gpus": torch.cuda.device_count(),
+        "torch": torch.__version__,
+        "headway": __version__,
+    }
+
+
+@contextmanager
+def _sitting(name: str, request: Request) -> Iterator[dict[str, Any]]:
+    """The experiment's record, with the time that it has taken so far; whatever ends the sitting, its time is counted."""
+    wanted = {"experiment": name, **request.describe()}
+    with writing(request.out):
+        request.out.mkdir(parents=True, exist_ok=True)
+    record = _read_record(request.out) or {**wanted, "seconds": 0.0}
+    other = [key for key, value in wanted.items() if record.get(key) != value]
+    if other:
+        raise RequestError(
+            f"{request.out} holds another experiment: its {', '.join(other)} differ.",
+            "Give another --out, or the same request.",
+        )
+    begun, before = time.monotonic(), record["seconds"]
+    _write_record(request.out, record)
+    try:
+        yield record
+    finally:
+        _write_record(request.out, {**record, "seconds": round(before + time.monotonic() - begun, 1)})
+
+
+def _write_record(out: Path, record: dict[str, Any]) -> None:
+    write_file(out / "experiment.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+
+
+def _read_record(out: Path) -> dict[str, Any]:
+    path = out / "experiment.json"
+    if not path.exists():
+        if any(file.name[0] != "." for file in out.iterdir()):
+            raise RequestError(f"{out} holds something that is no experiment.", "Give --out a new directory.")
+        return {}
+    try:
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        record["seconds"] = float(record["seconds"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise DataError(f"{path} is damaged.", "Delete it to begin the experiment anew, or give another --out.") from None
+    return record

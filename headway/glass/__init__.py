@@ -1,0 +1,1 @@
+"""The glass box: one sentence followed through a model, number by number."""

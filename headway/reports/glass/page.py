@@ -1,0 +1,103 @@
+"""The glass box in a directory: `glass.html`, which follows one sentence through a model, and every picture of it by itself.
+
+The page asks nothing of any network. Its equations and its drawing of figure 1 are in files of their own.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from headway.atomic import write_file, writing
+from headway.config import did_you_mean
+from headway.errors import RequestError
+from headway.glass.parts import Beam, Glass
+from headway.progress import Display
+from headway.reports.colours import DARK, LIGHT, make_scale
+from headway.reports.glass.beam import MOST_NODES, lay_out
+from headway.reports.glass.maps import Maps, make_maps
+from headway.reports.glass.pictures import STEMS, list_pictures
+from headway.reports.numbers import pack
+from headway.reports.page import render
+from headway.text.normalize import normalize
+
+
+def write_glass(glass: Glass, directory: Path, display: Display, *, only_layer: int | None = None) -> Path:
+    """Write the page, which is handed back, and all its pictures; of the layers' pictures, those of one layer if asked."""
+    deepest = max(len(stack.layers) for stack in glass.stacks)
+    if only_layer is not None and not 1 <= only_layer <= deepest:
+        raise RequestError(f"There is no layer {only_layer}.", f"Give a layer from 1 to {deepest}, or none for all.")
+    page, content = directory / "glass.html", render_glass(glass)
+    _prepare(directory)
+    write_file(page, content)
+    for stem in STEMS:  # of another sentence, or of another model
+        for old in [*directory.glob(f"{stem}-*.[ps][nv]g"), *directory.glob(f"{stem}.[ps][nv]g")]:
+            old.unlink()
+    layers = {f"-{layer}" for layer in range(1, deepest + 1) if only_layer not in (None, layer)}
+    chosen = {name: draw for name, draw in list_pictures(glass).items() if not any(map(name.endswith, layers))}
+    for done, (name, draw) in enumerate(chosen.items()):
+        display.update("Drawing", done, len(chosen), name)
+        draw(directory / name)
+    display.close()
+    return page
+
+
+def write_picture(glass: Glass, name: str, directory: Path) -> list[Path]:
+    """Write one picture, as PNG and SVG."""
+    pictures = list_pictures(glass)
+    if name not in pictures:
+        raise RequestError(
+            f"There is no picture {name!r}.{did_you_mean(name, list(pictures))}", f"There are: {', '.join(pictures)}."
+        )
+    _prepare(directory)
+    return pictures[name](directory / name)
+
+
+def render_glass(glass: Glass) -> str:
+    maps = make_maps(glass)
+    return render(
+        "glass/glass.html",
+        glass=glass,
+        sentence=normalize(glass.sentence),
+        notes=maps.notes,
+        maps=maps.maps,
+        pictures=list(list_pictures(glass)),
+        data=_gather(glass, maps),
+    )
+
+
+def _prepare(directory: Path) -> None:
+    with writing(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+
+
+def _gather(glass: Glass, maps: Maps) -> dict[str, Any]:
+    """What the page's script reads; the template turns it into JSON in which no sentence can end the script."""
+    schemes = {"light": LIGHT, "dark": DARK}
+    return {
+        "scales": {name: {key: make_scale(*stops) for key, stops in scales.items()} for name, scales in schemes.items()},
+        "labels": maps.labels,
+        "maps": maps.maps,
+        "beam": None if glass.beam is None else _gather_beam(glass.beam, maps),
+        "picture": None if glass.picture is None else _gather_picture(glass),
+    }
+
+
+def _gather_beam(beam: Beam, maps: Maps) -> dict[str, Any]:
+    many = len(beam.nodes) > MOST_NODES
+    if many:
+        maps.notes["beam"] = "Candidates that were dropped at once are left out: there are too many."
+    nodes = [
+        [node.parent, column, row, node.piece, round(node.log_probability, 3), node.fate, node.score, node.winner]
+        for node, (column, row) in zip(beam.nodes, lay_out(beam), strict=True)
+    ]
+    return {"nodes": [None if many and node[5] == "pruned" else node for node in nodes]}
+
+
+def _gather_picture(glass: Glass) -> dict[str, Any]:
+    assert glass.picture is not None
+    pixels = glass.picture.pixels / 255
+    return {
+        "shape": pixels.shape,
+        "pixels": pack(pixels, "<u2"),
+        "looks": {"shape": glass.picture.looks.shape, "values": pack(glass.picture.looks, "<u2")},
+        "rollout": {"shape": glass.picture.rollout.shape, "values": pack(glass.picture.rollout, "<u2")},
+    }

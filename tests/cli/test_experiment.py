@@ -1,0 +1,130 @@
+"""`headway experiment`: models trained alike but for one thing, a table and a picture beside the paper's figures."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import SMALL, write_corpus
+from copy_reverse import make_pairs
+
+
+def command(name: str, corpus: Path, out: Path, *more: object) -> list[object]:
+    common = ["--train", corpus, "--from", "en", "--to", "de", "--out", out, *SMALL, "--batch-tokens", "512"]
+    return [
+        "experiment",
+        name,
+        *common,
+        "--held-out",
+        "40",
+        "--max-extra",
+        "3",
+        "--beam",
+        "1",
+        "--max-steps",
+        "4",
+        "--valid-every",
+        "2",
+        *more,
+    ]
+
+
+def read(out: Path, name: str) -> dict[str, Any]:
+    return json.loads((out / name / "results.json").read_text())
+
+
+def test_one_promises_trains_and_shows_and_another_uses_what_it_trained(corpus: Path, tmp_path: Path, headway):
+    done = headway(*command("smoothing", corpus, tmp_path))
+    assert done.code == 0, done.err
+    assert "Section 5.4" in done.err and "This takes about" in done.err and "were promised" in done.err
+    names = [f"smoothing {value}" for value in ("0", "0.1", "0.2")]
+    assert [line.split("|")[1].strip() for line in done.out.splitlines()[2:5]] == names
+    found = read(tmp_path, "smoothing")
+    assert [one["paper_bleu"] for one in found["rows"]] == [25.3, 25.8, 25.7]
+    assert all(one["updates"] == 4 and one["parameters"] == found["rows"][0]["parameters"] for one in found["rows"])
+    assert found["promised_seconds"] > 0 and found["machine"]["cores"]
+    assert done.out.splitlines()[0] in (tmp_path / "smoothing" / "table.md").read_text()
+    assert {path.name for path in (tmp_path / "smoothing").glob("smoothing.*")} == {"smoothing.png", "smoothing.svg"}
+
+    again = headway(*command("smoothing", corpus, tmp_path))
+    assert again.code == 0 and again.err.count("It stands in") == 3 and again.out == done.out
+    other = headway(*command("table3", corpus, tmp_path, "--rows", "label smoothing 0.2", "--label-smoothing", "0.1"))
+    assert other.code == 0, other.err
+    assert other.err.count("It stands in") == 2
+    assert read(tmp_path, "table3")["rows"][1]["bleu"] == found["rows"][2]["bleu"]
+
+
+def test_an_interrupted_one_goes_on(corpus: Path, tmp_path: Path, headway, monkeypatch: pytest.MonkeyPatch):
+    from headway.experiments import variants
+
+    train, trained = variants.run_training, []
+
+    def stop_at_the_second(*arguments: Any) -> Any:
+        if len(trained) == 1:
+            raise KeyboardInterrupt
+        trained.append(arguments)
+        return train(*arguments)
+
+    monkeypatch.setattr(variants, "run_training", stop_at_the_second)
+    stopped = headway(*command("scaling", corpus, tmp_path, "--rows", "not scaled, d_k 16"))
+    assert stopped.code == 130 and "To go on: " in stopped.err
+    monkeypatch.setattr(variants, "run_training", train)
+    done = headway(*command("scaling", corpus, tmp_path, "--rows", "not scaled, d_k 16"))
+    assert done.code == 0, done.err
+    assert done.err.count("It stands in") == 1
+    assert [one["model"] for one in read(tmp_path, "scaling")["rows"]] == ["scaled, d_k 16", "not scaled, d_k 16"]
+
+
+def test_averages_of_checkpoints(corpus: Path, tmp_path: Path, headway):
+    done = headway(*command("averaging", corpus, tmp_path, "--checkpoint-every", "1"))
+    assert done.code == 0, done.err
+    rows = read(tmp_path, "averaging")["rows"]
+    assert [one["model"] for one in rows[:3]] == ["linear, the last one", "linear, last 2", "linear, last 3"]
+    assert len({one["perplexity"] for one in rows[:3]}) == 3
+
+
+def test_heads_of_a_trained_model(run: Path, tmp_path: Path, headway):
+    test = write_corpus(tmp_path / "test", make_pairs(20))
+    done = headway(
+        "experiment", "heads", "--model", run / "best", "--test", test, "--from", "en", "--to", "de", "--out", tmp_path
+    )
+    assert done.code == 0, done.err
+    rows = read(tmp_path, "heads")["rows"]
+    heads = [one for one in rows if "head" in one]
+    assert len(heads) == 2 * 3 and {one["head"] for one in heads} >= {"encoder 1.1", "cross 1.2"}
+    assert [one["removed"] for one in rows if "removed" in one] == list(range(7))
+
+
+def test_an_rnn_and_the_transformer(corpus: Path, tmp_path: Path, headway):
+    arguments = [word for word in command("rnn", corpus, tmp_path) if word not in ("--max-steps", "4")]
+    done = headway(*arguments, "--max-minutes", "0.02", "--rows", "recurrent")
+    assert done.code == 0, done.err
+    rows = read(tmp_path, "rnn")["rows"]
+    assert [one["model"] for one in rows] == ["Transformer", "recurrent"]
+    assert abs(rows[0]["parameters"] / rows[1]["parameters"] - 1) < 0.05
+    assert all(one["curve"] and one["by_length"] and one["reach"][0] == 1 for one in rows)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["tabel3"], "Did you mean table3?"),
+        (["table3", "--from", "en", "--to", "de"], "--train"),
+        (["table3", "--rows", "Z"], "no row Z"),
+        (["heads", "--model", "there"], "--test"),
+        (["table3", "--max-minits", "5"], "--max-minutes"),
+    ],
+)
+def test_requests_that_cannot_be(words, told, tmp_path: Path, headway):
+    result = headway("experiment", *words, "--out", tmp_path / "new")
+    assert result.code == 2 and told in result.err and "Traceback" not in result.err
+
+
+def test_another_experiment_in_the_same_place_is_refused(corpus: Path, tmp_path: Path, headway):
+    (tmp_path / "smoothing").mkdir()
+    (tmp_path / "smoothing" / "thesis.txt").write_text("mine")
+    assert "no experiment" in headway(*command("smoothing", corpus, tmp_path)).err
+    (tmp_path / "smoothing" / "experiment.json").write_text('{"experiment": "smoothing", "seconds": 1}')
+    assert "another experiment" in headway(*command("smoothing", corpus, tmp_path)).err
+    (tmp_path / "smoothing" / "experiment.json").write_text("{")
+    assert headway(*command("smoothing", corpus, tmp_path)).code == 3

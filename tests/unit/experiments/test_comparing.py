@@ -1,0 +1,44 @@
+"""Models beside the first of them, in a table and in words."""
+
+from headway.evaluation.evaluate import evaluate
+from headway.experiments.comparing import gather, tabulate, tell_winners
+from headway.experiments.experiment import format_table
+from headway.experiments.rnn import Side, _tell_lead
+from headway.experiments.variants import Record, Trained, Variant
+
+REFERENCES = [f"the number {n} is written on line {n} of this text" for n in range(60)]
+
+
+def trained(name: str, translations: list[str], *, seeds: int = 1, **paper: float) -> Trained:
+    record = Record(1, 1000, 50, 3.0, 4.5, REFERENCES, REFERENCES, translations)
+    return Trained(Variant(name, paper=paper), [record] * seeds)
+
+
+def test_differences_are_from_the_first_and_beside_the_papers():
+    worse = [text.replace("number", "word") if n % 2 else text for n, text in enumerate(REFERENCES)]
+    models = [trained("base", REFERENCES, bleu=25.8, perplexity=4.9), trained("other", worse, bleu=24.9, perplexity=5.3)]
+    figures = gather(models, evaluate([one.as_system() for one in models], [REFERENCES]))
+    assert figures[0]["bleu"] == 100 and figures[0]["difference"] is None
+    assert figures[1]["difference"] < -5 and figures[1]["p"] < 0.05 and figures[1]["paper_difference"] == -0.9
+    columns, rows = tabulate(figures)
+    assert columns[-1] == "difference" and rows[1][-1] == "-0.9"
+    (told,) = tell_winners(figures)
+    assert "worse: other" in told and "better than base (p < 0.05, paired bootstrap): none" in told
+    lines = format_table(columns, rows)
+    assert len({len(line) for line in lines}) == 1 and lines[2].startswith("| base ")
+
+
+def test_of_several_seeds_the_spread_stands_beside_the_interval():
+    models = [trained("base", REFERENCES, seeds=2)]
+    figures = gather(models, evaluate([one.as_system() for one in models], [REFERENCES]))
+    assert "± 0.0 [" in tabulate(figures)[1][0][4]
+
+
+def test_from_when_on_the_transformer_is_ahead():
+    def side(name: str, *curve: tuple[float, float]) -> Side:
+        return Side(trained(name, REFERENCES), list(curve), 1.0, {})
+
+    ours = side("Transformer", (1, 2), (2, 20), (3, 30))
+    assert "at every point" in _tell_lead(ours, side("recurrent", (1, 1), (2, 10), (3, 20)))
+    assert "from minute 2.0 on" in _tell_lead(ours, side("recurrent", (1, 5), (2, 10), (3, 20)))
+    assert "recurrent model is ahead" in _tell_lead(ours, side("recurrent", (1, 5), (2, 10), (3, 31)))
