@@ -1,13 +1,13 @@
 """The glass box in a browser, opened from a file: the parts of figure 1, what they are said to hold, and the beam's tree."""
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image
+from screens import DESK, PHONE
 from small_models import write_model, write_relative
 
 import headway
@@ -19,21 +19,7 @@ from headway.glass.relatives import see_filler, see_generator, see_picture
 from headway.glass.translation import see_translation
 from headway.reports.glass.page import render_glass
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install headway[dev]")
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: apt-get install chromium")
-
-QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
-DESK, PHONE = {"width": 1400, "height": 1000}, {"width": 390, "height": 844}
 SENTENCE = "copy oak <b>elm</b></script>"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*QUIET, "--no-first-run"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

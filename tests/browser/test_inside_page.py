@@ -1,13 +1,13 @@
 """The page of `headway inspect` in a browser, opened from a file: what a reader picks is shown, and what is shown is true."""
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from screens import DESK, PHONE
 
 from headway.family.reading import Reading
 from headway.nn.positions import SinusoidalPositions
@@ -16,12 +16,6 @@ from headway.reports.inside.attention import GAMMA
 from headway.reports.inside.page import render_page
 from headway.translator import Inside
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install headway[dev]")
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: apt-get install chromium")
-
-QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
-DESK, PHONE = {"width": 1400, "height": 1000}, {"width": 390, "height": 844}
 on_desk_and_phone = pytest.mark.parametrize("page", [DESK, PHONE], ids=["desk", "phone"], indirect=True)
 SOURCE, TARGET = ["A", "dog", "runs", ".", "‹end›"], ["Ein", "Hund", "läuft", "."]
 
@@ -42,14 +36,6 @@ INSIDE = Inside(
     cross=make_weights(3, 5, 5),
     positions=SinusoidalPositions(d_model=16)(0, 64).numpy(),
 )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*QUIET, "--no-first-run"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

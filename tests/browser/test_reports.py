@@ -1,24 +1,19 @@
 """The pages of evaluations and runs in a browser, opened from a file: at a desk and on a phone, by day and by night."""
 
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from evaluations import ARABIC, CHINESE, HOSTILE, make_evaluation, make_result, make_run
+from screens import DESK, PHONE
 
 from headway.reports.evaluation.page import write_evaluation
 from headway.reports.runs.comparison import Compared, find_differences, write_runs_page
 from headway.reports.runs.page import write_run_page
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install headway[dev]")
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: apt-get install chromium")
-
-QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
-SIZES = {"desk": {"width": 1400, "height": 1000}, "phone": {"width": 390, "height": 844}}
+SIZES = {"desk": DESK, "phone": PHONE}
 LIMIT = 3_000_000  # bytes of a page
 
 Open = Callable[[str, str], Any]
@@ -40,14 +35,6 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "run": write_run_page(old, make_evaluation(make_result("old", 31.25)), directory / "run.html"),
         "runs": write_runs_page(compared, directory / "runs.html"),
     }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*QUIET, "--no-first-run"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
