@@ -14,8 +14,11 @@ draws where a ViT looks: over the picture, each layer's heads (heads-1.png, ...)
 
 writes inspect/glass.html, the glass box: one page that follows the sentence through the paper's figure 1 from bottom to top,
 each part with its equation, its shapes and the function that computes it: pieces, embeddings and positions, every layer and
-head, alignment, the distribution at each step, the beam's tree. GPT, BERT, T5 and ViT have the parts that they have. Each
-picture lies beside it as .svg and .png; --picture beam (or cross-2, alignment, distribution, ...) writes only that one.
+head, alignment, the distribution at each step, the beam's tree. GPT, BERT, T5 and ViT have the parts that they have.
+
+    headway inspect runs/en-de/best "A dog runs." --picture beam
+
+writes one picture of that page as .svg and .png, for a paper; others are cross-2, alignment, distribution, ..., or all.
 """
 
 from pathlib import Path
@@ -40,7 +43,9 @@ def run(
     out: Annotated[Path, typer.Option("--output", "-o", help="directory to write to")] = Path("inspect"),
     layer: Annotated[int | None, typer.Option(min=1, help="pictures of this layer only; the page always has all")] = None,
     full: Annotated[bool, typer.Option("--full", help="the glass box: all that is computed, from pieces to beam")] = False,
-    picture: Annotated[str | None, typer.Option(help="write only this picture of the glass box, as .svg and .png")] = None,
+    picture: Annotated[
+        list[str] | None, typer.Option(help="a picture of the glass box by itself, as .svg and .png, or all; repeatable")
+    ] = None,
 ) -> None:
     from headway.architectures import VitArchitecture
     from headway.bundle import read_manifest
@@ -51,10 +56,12 @@ def run(
     verb = find_verb(architecture)
     if target is not None and verb != "translate":
         raise RequestError(f"{model} does not translate: it has no translation to read.", "Leave out --target.")
+    if layer is not None and (full or picture):
+        raise RequestError("The glass box has all layers.", "Leave out --layer; --picture encoder-2 is one of a layer.")
     with Display() as display:
-        if full or picture is not None:
+        if full or picture:
             glass = _see(model, verb, sentence, target, display)
-            _write_glass(glass, out, layer, picture, display)
+            _write_glass(glass, out, full, picture or [], display)
         elif isinstance(architecture, VitArchitecture):
             _write_pictures(model, Path(sentence), out, layer, display)
         elif verb == "translate":
@@ -107,16 +114,16 @@ def _see(model: Path, verb: "Verb", sentence: str, target: str | None, display: 
     return see_picture(classifier, Path(sentence)) if classifier.reads_pictures else see_classifier(classifier, sentence)
 
 
-def _write_glass(glass: "Glass", out: Path, layer: int | None, picture: str | None, display: "Display") -> None:
-    from headway.reports.glass.page import write_glass, write_picture
+def _write_glass(glass: "Glass", out: Path, full: bool, pictures: list[str], display: "Display") -> None:
+    from headway.reports.glass.page import write_glass, write_pictures
 
-    if picture is not None:
-        written = write_picture(glass, picture, out)
-        display.say(f"Made {' and '.join(map(str, written))}.")
-        return
     display.say(f"{glass.sentence}\n→ {glass.answer}" if glass.answer else glass.sentence)
-    page = write_glass(glass, out, display, only_layer=layer)
-    display.say(f"Made {page}, and each of its pictures beside it. Open in a browser:\n  {page.absolute().as_uri()}")
+    if pictures:
+        written = write_pictures(glass, pictures, out, display)
+        display.say(f"Made {', '.join(str(path) for path in written if path.suffix == '.png')}, and a .svg of each.")
+    if full:
+        page = write_glass(glass, out)
+        display.say(f"Made {page}. Open in a browser:\n  {page.absolute().as_uri()}")
 
 
 def _write_page(inside: "Inside | Reading", answer: str, text: str, out: Path, layer: int | None, display: "Display") -> None:

@@ -23,6 +23,8 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_corpus(Path("data/train"), pairs[:100])
     write_corpus(Path("test"), pairs[100:110])
     write_corpus(Path("text"), pairs[110:120])
+    for name in ("ours.de", "theirs.de"):
+        Path(name).write_text(Path("test.de").read_text())
     Path("glossary.tsv").write_text("oak\tfir\n")
     with gzip.open("big.en.gz", "wt") as file:
         file.writelines(f"{source}\n" for source, _ in pairs[:20])
@@ -38,13 +40,15 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_readme_has_a_command_for_each_verb_but_the_demo():
     verbs = {"plan", "train", "translate", "score", "evaluate", "inspect", "encode", "average", "export"}
-    verbs |= {"import", "generate", "fill", "classify"}
+    verbs |= {"import", "generate", "fill", "classify", "report", "experiment"}
     assert {command.split()[0] for command in COMMANDS} == verbs
 
 
 def test_every_command_and_the_python(desk: Path, headway):
     for command in COMMANDS:
         words = shlex.split(command)
+        if words[0] == "experiment":
+            words[words.index("--max-minutes") :] = BUDGET
         if words[0] in ("train", "plan"):
             words += BUDGET[len(SMALL) :] if "--init" in words else BUDGET  # a model to begin with has its own size
         if words[0] == "plan":

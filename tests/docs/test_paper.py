@@ -12,7 +12,10 @@ from copy_reverse import make_pairs
 from docs.pages import DOCS, ROOT, defines, links, named_parts, read_blocks, read_commands
 
 PAPER = DOCS / "paper.md"
-PAGES = [*(DOCS / f"{name}.md" for name in ("paper", "family", "design", "training", "translation")), ROOT / "README.md"]
+PAGES = [
+    *(DOCS / f"{name}.md" for name in ("paper", "family", "design", "training", "translation", "evaluation", "experiments")),
+    ROOT / "README.md",
+]
 BUDGET = [*SMALL, "--batch-tokens", "512", "--max-steps", "3"]
 LARGEST_PICTURE = 150_000  # bytes
 

@@ -1,8 +1,9 @@
-"""The glass box in a directory: `glass.html`, which follows one sentence through a model, and every picture of it by itself.
+"""The glass box: a page which follows one sentence through a model, and each of its pictures by itself, for a paper.
 
 The page asks nothing of any network. Its equations and its drawing of figure 1 are in files of their own.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,41 +15,39 @@ from headway.progress import Display
 from headway.reports.colours import DARK, LIGHT, make_scale
 from headway.reports.glass.beam import MOST_NODES, lay_out
 from headway.reports.glass.maps import Maps, make_maps
-from headway.reports.glass.pictures import STEMS, list_pictures
+from headway.reports.glass.pictures import list_pictures
 from headway.reports.numbers import pack
 from headway.reports.page import render
 from headway.text.normalize import normalize
 
+ALL = "all"  # pictures
 
-def write_glass(glass: Glass, directory: Path, display: Display, *, only_layer: int | None = None) -> Path:
-    """Write the page, which is handed back, and all its pictures; of the layers' pictures, those of one layer if asked."""
-    deepest = max(len(stack.layers) for stack in glass.stacks)
-    if only_layer is not None and not 1 <= only_layer <= deepest:
-        raise RequestError(f"There is no layer {only_layer}.", f"Give a layer from 1 to {deepest}, or none for all.")
+
+def write_glass(glass: Glass, directory: Path) -> Path:
+    """Write `glass.html`."""
     page, content = directory / "glass.html", render_glass(glass)
     _prepare(directory)
     write_file(page, content)
-    for stem in STEMS:  # of another sentence, or of another model
-        for old in [*directory.glob(f"{stem}-*.[ps][nv]g"), *directory.glob(f"{stem}.[ps][nv]g")]:
-            old.unlink()
-    layers = {f"-{layer}" for layer in range(1, deepest + 1) if only_layer not in (None, layer)}
-    chosen = {name: draw for name, draw in list_pictures(glass).items() if not any(map(name.endswith, layers))}
-    for done, (name, draw) in enumerate(chosen.items()):
-        display.update("Drawing", done, len(chosen), name)
-        draw(directory / name)
-    display.close()
     return page
 
 
-def write_picture(glass: Glass, name: str, directory: Path) -> list[Path]:
-    """Write one picture, as PNG and SVG."""
+def write_pictures(glass: Glass, names: Sequence[str], directory: Path, display: Display) -> list[Path]:
+    """Write these pictures, or all, each as PNG and SVG."""
     pictures = list_pictures(glass)
-    if name not in pictures:
+    chosen = list(pictures) if ALL in names else names
+    unknown = [name for name in chosen if name not in pictures]
+    if unknown:
         raise RequestError(
-            f"There is no picture {name!r}.{did_you_mean(name, list(pictures))}", f"There are: {', '.join(pictures)}."
+            f"There is no picture {', '.join(unknown)}.{did_you_mean(unknown[0], list(pictures))}",
+            f"There are: {', '.join(pictures)}; or {ALL}.",
         )
     _prepare(directory)
-    return pictures[name](directory / name)
+    written = []
+    for done, name in enumerate(chosen):
+        display.update("Drawing", done, len(chosen), name)
+        written += pictures[name](directory / name)
+    display.close()
+    return written
 
 
 def render_glass(glass: Glass) -> str:

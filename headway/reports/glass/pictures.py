@@ -18,10 +18,6 @@ from headway.reports.inside.picture_attention import draw_heads, draw_rollout
 
 Draw = Callable[[Path], list[Path]]
 
-# What the names of all pictures begin with, for clearing away those of another sentence.
-_OF_LAYERS = ("encoder", "decoder", "cross", "units", "heads")
-STEMS = (*_OF_LAYERS, "embedding", "bias", "changes", "rollout", "alignment", "distribution", "beam")
-
 
 def list_pictures(glass: Glass) -> dict[str, Draw]:
     """In the order of the page."""

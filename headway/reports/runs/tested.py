@@ -1,0 +1,35 @@
+"""`test.jsonl` of a run: the test part as its best model translated it, one JSON object a line."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from headway.atomic import write_file
+from headway.errors import DataError
+
+
+@dataclass(frozen=True)
+class Tested:
+    """A sentence of the test part."""
+
+    source: str
+    reference: str
+    translation: str
+
+
+def write_tested(path: Path, tested: Sequence[Tested]) -> None:
+    write_file(path, "".join(json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in tested))
+
+
+def read_tested(path: Path) -> list[Tested]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        return [Tested(**json.loads(line)) for line in text.split("\n") if line]
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}.", "It is written by `headway train`.") from None
+    except (ValueError, TypeError):
+        raise DataError(
+            f"{path} is damaged: it must have source, reference and translation in each line.",
+            "Give the run's `headway train` command again: a run that is complete is tested anew.",
+        ) from None
