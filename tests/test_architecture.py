@@ -206,3 +206,14 @@ def test_pickles_are_smelled(source: str) -> None:
 def test_doors_are_looked_through() -> None:
     source = "if TYPE_CHECKING:\n    import a\ntry:\n    import b\nexcept ImportError:\n    import c\ndef f():\n    import d\n"
     assert sorted(find_imports_at_once(ast.parse(source))) == ["b", "c"]
+
+
+def test_git_ignores_no_source():
+    """A rule such as `runs/` would keep a package of that name out of every clone."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is no clone")
+    names = [
+        str(path.relative_to(ROOT)) for folder in ("headway", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")
+    ]
+    found = subprocess.run(["git", "check-ignore", "--no-index", *names], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert found.stdout == ""

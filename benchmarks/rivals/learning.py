@@ -1,4 +1,4 @@
-"""The loop that teaches a rival: Headway's updates, Adam, schedule and validations, and a clock that stops meanwhile."""
+"""The loop that teaches a rival: Headway's updates, Adam, schedule, validations and clock."""
 
 import json
 import math
@@ -18,15 +18,15 @@ from headway.data.store import Store
 from headway.errors import TrainingError
 from headway.models.weights import average_weights, set_weights
 from headway.progress import Display
-from headway.training.choices import Budget, choose_budget, default_warmup
+from headway.training.choices import VALIDATIONS, Budget, choose_budget, default_warmup
 from headway.training.group import Group
 from headway.training.learner import Learner
 from headway.training.log import MetricsLog
+from headway.training.loop import VALIDATION_SHARE
 from headway.training.optimizer import learning_rate
 from headway.training.update import compute_gradient
 from headway.training.validation import Validation, Validator
 
-VALIDATIONS = 12  # of a run
 REPORT_EVERY = 10  # updates
 UNKNOWN = 10**9  # updates, while minutes are being measured: the rate does not fall yet
 Weights = dict[str, Tensor]
@@ -52,17 +52,19 @@ class Learning:
         self.prepared, self.validator, self.log, self.display, self.keep = prepared, validator, log, display, keep
         self.objective = Translation(prepared.tokenizers.target, prepared.tokenizers.source)
         self.step = self.tokens = 0
-        self.seconds = 0.0  # of training, without validations
+        self.seconds = 0.0  # since the first update began, validations included, as in a Headway run
+        self.updating = 0.0  # seconds of these that updates took
         self.budget: Budget | None = None
         self.best: Validation | None = None
         self._last: deque[Weights] = deque(maxlen=training.average)
-        self._loss, self._judged, self._since, self._seconds_since = 0.0, 0, 0, 0.0  # since the last report
+        self._loss, self._judged, self._since, self._updating_since = 0.0, 0, 0, 0.0  # since the last report
 
     def run(self) -> None:
+        start = time.monotonic()
         for epoch, passes in self._updates():
             begun = time.monotonic()
             self._update(passes)
-            self.seconds += time.monotonic() - begun
+            self.seconds, self.updating = time.monotonic() - start, self.updating + time.monotonic() - begun
             if self.budget is None:
                 self._measure()
             last = self.budget is not None and self.step >= self.budget.total
@@ -125,15 +127,17 @@ class Learning:
         return learning_rate(self.training, self.step, d_model=self.d_model, warmup=warmup, total=total)
 
     def _measure(self) -> None:
-        """Turn minutes into updates, once, after a start long enough to know what one takes here."""
+        """Turn minutes into updates, once, after a start long enough to know what one takes here, and a validation."""
         assert self.training.max_minutes
         allowed = 60 * self.training.max_minutes
         enough = (self.step >= 20 and self.seconds >= min(60.0, 0.03 * allowed)) or self.seconds >= 0.2 * allowed
         if not self.group.tell("now" if enough else ""):
             return
-        each = self.seconds / self.step
-        total = self.step + max(1, round((allowed - self.seconds) / each))
-        budget = choose_budget(self.training, total, VALIDATIONS)
+        each, validation = self.updating / self.step, self.validator.measure(self.learner.model)
+        left = max(0.0, allowed - self.seconds - validation)
+        validations = int(min(VALIDATIONS, max(1.0, VALIDATION_SHARE * left / validation)))
+        total = self.step + max(1, round((left - validations * validation) / each))
+        budget = choose_budget(self.training, total, validations)
         self.budget = Budget(**json.loads(self.group.tell(json.dumps(asdict(budget)))))
         self.display.say(
             f"{self.training.max_minutes:g} minutes are {total:,} updates here: {each:.2f} s each, "
@@ -141,8 +145,8 @@ class Learning:
         )
 
     def _report(self, epoch: int) -> dict[str, float]:
-        loss, speed = self._loss / self._judged, (self.tokens - self._since) / (self.seconds - self._seconds_since)
-        self._loss, self._judged, self._since, self._seconds_since = 0.0, 0, self.tokens, self.seconds
+        loss, speed = self._loss / self._judged, (self.tokens - self._since) / (self.updating - self._updating_since)
+        self._loss, self._judged, self._since, self._updating_since = 0.0, 0, self.tokens, self.updating
         found = f"  BLEU {self.best.figures['bleu']:.1f}" if self.best else ""
         total = self.budget.total if self.budget else None
         self.display.update("Training", self.step, total, f"loss {loss:.2f}{found}  {speed:,.0f} tokens/s")
@@ -166,7 +170,8 @@ class Learning:
     def _judge(self, weights: Weights) -> tuple[Validation, bool]:
         """Of the model as it is, whose weights these are."""
         found = self.validator.validate(self.learner.model)
-        better = self.best is None or found.value("bleu") > self.best.value("bleu")
+        metric = self.training.metric or "bleu"
+        better = self.best is None or found.value(metric) > self.best.value(metric)
         if better:
             self.best = found
             if self.group.first:

@@ -58,13 +58,16 @@ def run(
         )
     settings = read_settings(config_file, given_settings(context, options))
 
-    from headway.experiments.experiment import Request, conduct, format_table
+    from headway.experiments.experiment import Experiment, Request, conduct, format_table
     from headway.experiments.variants import complete
     from headway.progress import Display
 
-    request = Request(complete(settings), out / name, seeds, tuple(rows or ()), model)
+    experiment: Experiment = import_module(f"headway.experiments.{name}")
+    if "train" in experiment.TAKES:
+        settings = complete(settings)
+    request = Request(settings, out / name, seeds, tuple(rows or ()), model)
     with Display() as display, resumable():
-        findings = conduct(name, import_module(f"headway.experiments.{name}"), request, display)
+        findings = conduct(name, experiment, request, display)
     print("\n".join(format_table(findings.columns, findings.rows)))
     print("\n".join(["", *findings.story]))
     sys.stdout.flush()

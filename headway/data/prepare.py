@@ -126,6 +126,11 @@ def prepare(settings: Settings, directory: Path, on_progress: Progress = _silent
     return load_prepared(directory, settings, note and f"{note}: prepared anew", reused=False)
 
 
+def fingerprint_corpora(settings: Settings) -> dict[str, str]:
+    """SHA-256 of every file that preparing would read, by its name."""
+    return _fingerprints(_open(settings, None).files, _silent)
+
+
 def why_rebuild(settings: Settings, directory: Path, start: Start | None = None) -> list[str]:
     """All that differs between what stands in `directory` and what `settings` ask for; nothing if nothing stands there."""
     return _differences(directory, _record(settings, _open(settings, start), start)) if directory.exists() else []

@@ -11,6 +11,7 @@ from headway.reports.figures import INK, QUIET, RULE, make_figure, open_frame, p
 COLUMNS = ["model", "parameters", "updates", "perplexity", "BLEU", "difference", "p"]
 PAPER_COLUMNS = ["paper: perplexity", "BLEU", "difference"]
 CLEAR = 0.05  # a p-value below it is called a clear difference
+ONE_SEED = "Each model has one seed: intervals tell of other test sentences, not of the luck of a seed (--seeds 3)."
 OURS, PAPER = "#b13a18", "#1f5f99"
 
 
@@ -88,12 +89,24 @@ def tell_winners(figures: Sequence[dict[str, Any]]) -> list[str]:
 
     if not others:
         return [] if len(figures) < 2 else ["There are too few test sentences to tell chance from a difference."]
-    clear = [one for one in others if one["p"] < CLEAR]
+    clear = _find_clear(others)
     better, worse = ([one for one in clear if (one["difference"] > 0) is wanted] for wanted in (True, False))
     return [
-        f"Clearly better than {first} (p < {CLEAR}, paired bootstrap): {names(better)}. Clearly worse: {names(worse)}. "
+        f"Clearly better than {first} (p < {CLEAR}, paired bootstrap, Holm's correction for {len(others)} comparisons): "
+        f"{names(better)}. Clearly worse: {names(worse)}. "
         f"No clear difference: {names([one for one in others if one not in clear])}.",
+        *([ONE_SEED] if all(len(one["bleu_of_seeds"]) == 1 for one in figures) else []),
     ]
+
+
+def _find_clear(figures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those whose p-value is small even though there are so many of them (Holm, 1979)."""
+    clear: list[dict[str, Any]] = []
+    for done, one in enumerate(sorted(figures, key=lambda one: one["p"])):
+        if one["p"] * (len(figures) - done) >= CLEAR:
+            break
+        clear.append(one)
+    return [one for one in figures if one in clear]
 
 
 def draw_differences(figures: Sequence[dict[str, Any]], stem: Path, title: str, story: str) -> list[Path]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.atomic import write_file
-from headway.errors import DataError
+from headway.errors import DataError, RequestError
 from headway.experiments.complexity_fits import find_crossings, fit_memory, fit_time, grow, select
 from headway.experiments.complexity_picture import draw
 from headway.experiments.experiment import Findings, Request
@@ -18,6 +18,7 @@ CLAIM = (
     "self-attention is faster where the length n is smaller than the dimension d."
 )
 SIZES = Sizes()
+TAKES = ()
 AFTERWARDS = 5.0  # seconds: the picture, the table
 
 # What the paper says of each layer: operations, exponents of n and d, steps one after the other, longest path, exponent of n
@@ -46,7 +47,7 @@ _COLUMNS = [
 ]
 
 
-def promise(request: Request) -> float:
+def promise(request: Request, display: Display) -> float:
     return _budget(request) + AFTERWARDS
 
 
@@ -63,6 +64,8 @@ def run(request: Request, display: Display) -> Findings:
 
     points = measure(SIZES, budget=_budget(request), known=dict(known), on_point=keep)
     display.close()
+    if not points:
+        raise RequestError("Nothing could be measured in this time.", "Give more --max-minutes, and another --out.")
     rows, story = tabulate(points), tell(points)
     if len(points) < total:
         story.append(f"{total - len(points)} of {total} points were not reached in time; the same command goes on with them.")

@@ -44,7 +44,12 @@ def select(points: Sequence[Point], study: Study, side: str) -> list[Point]:
 
 def fit_time(points: Sequence[Point], axis: Literal["n", "d"]) -> Exponent | None:
     """Of one sequence's time."""
-    return _fit(points, axis, lambda point: point.seconds_each, lambda point: (math.log(point.high) - math.log(point.low)) / 2)
+    return _fit(
+        points,
+        axis,
+        lambda point: point.seconds_each,
+        lambda point: (math.log(point.high) - math.log(max(point.low, 1e-9))) / 2,
+    )
 
 
 def fit_memory(points: Sequence[Point], axis: Literal["n", "d"]) -> Exponent | None:

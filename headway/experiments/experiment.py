@@ -1,25 +1,32 @@
 """What all experiments share: what is asked of them, what they find, and how that is kept and shown.
 
-An experiment is a module with a `CLAIM` (what the paper says, and where), a `promise` of the seconds that it takes, and `run`,
-which finds something out. What it found stands in `request.out`, what it trained beside that: the same command goes on there.
+An experiment is a module with a `CLAIM` (what the paper says, and where), the options that it `TAKES`, a `promise` of the
+seconds that it needs, and `run`, which finds something out. What it found stands in `request.out`, what it trained beside that:
+the same command goes on there.
 """
 
 import json
 import platform
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from headway import __version__
 from headway.atomic import write_file, writing
+from headway.bundle import read_manifest
 from headway.config import Settings
 from headway.cores import count_cores
+from headway.data.prepare import fingerprint_corpora
 from headway.errors import DataError, RequestError
 from headway.progress import Display, duration
+from headway.training.request import check_request
+
+Option = Literal["train", "rows", "seeds", "model"]  # of the command line
 
 
 @dataclass(frozen=True)
@@ -37,10 +44,20 @@ class Request:
         """Where the models stand: what one experiment has trained, another one need not train."""
         return self.out.parent / "runs"
 
+    @cached_property
+    def corpora(self) -> dict[str, str]:
+        """SHA-256 of each file of text, by its name."""
+        return fingerprint_corpora(self.settings) if self.settings.data.train else {}
+
     def describe(self) -> dict[str, Any]:
-        """All that the outcome depends on, for the record."""
-        settings = self.settings.model_dump(by_alias=True, exclude_defaults=True)
-        return {"settings": settings, "seeds": self.seeds, "rows": list(self.rows), "model": str(self.model or "")}
+        """All that the outcome depends on, for the record: files by their contents too."""
+        return {
+            "settings": self.settings.model_dump(by_alias=True, exclude_defaults=True),
+            "seeds": self.seeds,
+            "rows": list(self.rows),
+            "corpora": self.corpora,
+            "model": read_manifest(self.model).files if self.model else {},
+        }
 
 
 @dataclass(frozen=True)
@@ -56,20 +73,24 @@ class Findings:
 
 class Experiment(Protocol):
     CLAIM: str
+    TAKES: Collection[Option]
 
-    def promise(self, request: Request) -> float: ...
+    def promise(self, request: Request, display: Display) -> float: ...
 
     def run(self, request: Request, display: Display) -> Findings: ...
 
 
 def conduct(name: str, experiment: Experiment, request: Request, display: Display) -> Findings:
     """Promise, run, and keep what was found: `results.json` and `table.md` beside the pictures."""
+    _check(name, experiment, request)
     with _sitting(name, request) as record:
-        promised = record["promised_seconds"] = record.get("promised_seconds") or round(experiment.promise(request), 1)
+        display.say(experiment.CLAIM)
+        promised = record["promised_seconds"] = record.get("promised_seconds") or round(experiment.promise(request, display), 1)
+        display.close()
         left = max(0.0, promised - record["seconds"])
         until = datetime.now() + timedelta(seconds=left)
         going_on = f", {duration(record['seconds'])} of it done" if record["seconds"] else ""
-        display.say(f"{experiment.CLAIM}\nThis takes about {duration(promised)}{going_on}: until {until:%H:%M}.")
+        display.say(f"This takes about {duration(promised)}{going_on}: until {until:%H:%M}.")
         findings = experiment.run(request, display)
     took = _read_record(request.out)["seconds"]
     display.say(f"It took {duration(took)}; {duration(promised)} were promised.")
@@ -77,7 +98,7 @@ def conduct(name: str, experiment: Experiment, request: Request, display: Displa
         "experiment": name,
         "claim": experiment.CLAIM,
         "machine": describe_machine(),
-        **request.describe(),
+        "request": request.describe(),
         "promised_seconds": promised,
         "seconds": took,
         "rows": findings.figures,
@@ -87,6 +108,21 @@ def conduct(name: str, experiment: Experiment, request: Request, display: Displa
     table = "\n".join([*format_table(findings.columns, findings.rows), "", *findings.story])
     write_file(request.out / "table.md", f"{experiment.CLAIM}\n\n{table}\n")
     return findings
+
+
+def _check(name: str, experiment: Experiment, request: Request) -> None:
+    """What an experiment does not take would be ignored: it is refused."""
+    given: dict[Option, bool] = {
+        "train": bool(request.settings.data.train),
+        "rows": bool(request.rows),
+        "seeds": request.seeds > 1,
+        "model": request.model is not None,
+    }
+    foreign = [f"--{option}" for option, is_given in given.items() if is_given and option not in experiment.TAKES]
+    if foreign:
+        raise RequestError(f"The experiment {name} has no {', '.join(foreign)}.", "Leave that out.")
+    if "train" in experiment.TAKES and not request.model:
+        check_request(request.settings)
 
 
 def format_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -122,7 +158,7 @@ def describe_machine() -> dict[str, Any]:
 @contextmanager
 def _sitting(name: str, request: Request) -> Iterator[dict[str, Any]]:
     """The experiment's record, with the time that it has taken so far; whatever ends the sitting, its time is counted."""
-    wanted = {"experiment": name, **request.describe()}
+    wanted = {"experiment": name, **request.describe()}  # which looks whether the files are there
     with writing(request.out):
         request.out.mkdir(parents=True, exist_ok=True)
     record = _read_record(request.out) or {**wanted, "seconds": 0.0}
@@ -150,9 +186,22 @@ def _read_record(out: Path) -> dict[str, Any]:
         if any(file.name[0] != "." for file in out.iterdir()):
             raise RequestError(f"{out} holds something that is no experiment.", "Give --out a new directory.")
         return {}
-    try:
-        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        record["seconds"] = float(record["seconds"])
-    except (OSError, ValueError, KeyError, TypeError):
-        raise DataError(f"{path} is damaged.", "Delete it to begin the experiment anew, or give another --out.") from None
+    record = read_json(path)
+    if not isinstance(record.get("seconds"), float | int):
+        raise _damaged(path)
     return record
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """An object that an experiment has written."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise _damaged(path) from None
+    if not isinstance(found, dict):
+        raise _damaged(path)
+    return found
+
+
+def _damaged(path: Path) -> DataError:
+    return DataError(f"{path} is damaged.", "Delete it to find it out anew, or give another --out.")

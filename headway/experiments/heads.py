@@ -4,6 +4,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,7 +13,7 @@ import numpy as np
 from headway.atomic import write_file
 from headway.data.readers import open_corpus
 from headway.errors import DataError, RequestError
-from headway.experiments.experiment import Findings, Request
+from headway.experiments.experiment import Findings, Request, read_json
 from headway.experiments.head_patterns import Part, find_habits
 from headway.experiments.head_removal import Bench, Head, Judgement
 from headway.experiments.variants import Variant, find_run, promise_training, train_variant, vary
@@ -23,6 +24,7 @@ from headway.reports.figures import INK, colour_map, make_figure, open_frame, pl
 from headway.translator import load
 
 CLAIM = "Section 4 and figures 3 to 5: heads learn to perform different tasks, many of them of syntax and of meaning."
+TAKES = ("train", "model")
 BASE = Variant("base")
 SENTENCES = 300  # of the test part, those that are looked at and translated
 FEWEST = 10
@@ -30,7 +32,7 @@ A_HEAD = 3.0  # seconds, where it cannot be measured before: one loss, and one t
 POINTS = 8  # of the curve on which more and more heads are removed
 
 
-def promise(request: Request) -> float:
+def promise(request: Request, display: Display) -> float:
     if request.model:
         bench = _read_bench(request)
         begun = time.monotonic()
@@ -38,7 +40,7 @@ def promise(request: Request) -> float:
         return (time.monotonic() - begun) * (len(bench.list_heads()) + POINTS + 2)
     a = build_architecture(request.settings.model, source_vocab=1, target_vocab=1, shared=request.settings.tokenizer.shared)
     heads = a.n_heads * (a.n_layers + 2 * a.n_decoder_layers)
-    return promise_training(request, [BASE]) + A_HEAD * (heads + POINTS + 2)
+    return promise_training(request, [BASE], display) + A_HEAD * (heads + POINTS + 2)
 
 
 def run(request: Request, display: Display) -> Findings:
@@ -99,7 +101,7 @@ class _Judged:
 
     def __init__(self, bench: Bench, path: Path) -> None:
         self._bench, self._path = bench, path
-        self._known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        self._known = read_json(path) if path.exists() else {}
 
     def find(self, name: str, without: Sequence[Head]) -> Judgement:
         if name not in self._known:
@@ -146,7 +148,7 @@ def _tell(one: dict[str, Any]) -> list[str]:
 def _conclude(figures: Sequence[dict[str, Any]], curve: Sequence[dict[str, Any]]) -> list[str]:
     habits = Counter(one["attends_to"] for one in figures)
     idle = sum(one["loss_rise_interval"][0] <= 0 for one in figures)
-    spared = max(one["removed"] for one in curve if one["bleu"] >= curve[0]["bleu"] - 1)
+    spared = [one["removed"] for one in takewhile(lambda one: one["bleu"] >= curve[0]["bleu"] - 1, curve)][-1]
     worst = max(figures, key=lambda one: one["loss_rise"])
     return [
         "Heads by what they attend to: " + ", ".join(f"{name} {count}" for name, count in habits.most_common()) + ".",

@@ -4,7 +4,8 @@ The training text is divided at its median length: what is shorter trains, what 
 translator never gives a model such a sentence, it cuts it where that hurts least: here it must not, but for a row of its own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import median_low
 from typing import Any
@@ -13,7 +14,8 @@ from headway.atomic import write_file, writing
 from headway.config import Settings, parse_corpus
 from headway.data.readers import Pair, open_corpus
 from headway.errors import DataError
-from headway.evaluation.metrics import score
+from headway.evaluation.evaluation import System
+from headway.experiments.by_length import judge_by_length
 from headway.experiments.comparing import tell_interval
 from headway.experiments.experiment import Findings, Request
 from headway.experiments.variants import Record, Variant, choose_rows, find_run, promise_training, train_variant, vary
@@ -23,64 +25,80 @@ from headway.translator import load
 
 CLAIM = "Section 3.5: sinusoidal positions may let the model go on to sentences longer than those of its training."
 VARIANTS = [Variant(name, {("model", "positions"): name}) for name in ("sinusoidal", "learned", "none")]
-COLOURS = {"sinusoidal": "#b13a18", "learned": "#1f5f99", "none": "#7a8590", "sinusoidal, cut": "#1b6b50"}
+TAKES = ("train", "rows")
+CUT = "sinusoidal, cut"
+COLOURS = {"sinusoidal": "#b13a18", "learned": "#1f5f99", "none": "#7a8590", CUT: "#1b6b50"}
 SHARES = (1.0, 1.25, 1.5, 2.0)  # of the longest sentence in training: where the buckets end
-HELD_OUT, LONG = 500, 1500  # short pairs for each of validation and test, long ones for the test
+HELD_OUT, LONG = 250, 1500  # short pairs for each of validation and test, long ones for the test
 TESTING = 20.0  # seconds to translate the long sentences once more
 WITHOUT_CUT = 10_000  # pieces: no sentence is longer
 
 
-def promise(request: Request) -> float:
-    return promise_training(_on_short_text(request)[0], choose_rows(request, VARIANTS)) + TESTING * (len(VARIANTS) + 1)
+def promise(request: Request, display: Display) -> float:
+    variants = choose_rows(request, VARIANTS)
+    return promise_training(_on_short_text(request)[0], variants, display) + TESTING * (len(variants) + 1)
 
 
 def run(request: Request, display: Display) -> Findings:
     short, longest = _on_short_text(request)
-    figures = []
+    systems = []
     for number, variant in enumerate(variants := choose_rows(request, VARIANTS), start=1):
         display.say(f"\n[{number}/{len(variants)}] {variant.name} positions")
         record = train_variant(short, variant, request.settings.training.seed, display)
         model = find_run(short, vary(short.settings, variant, seed=record.seed)) / "best"
-        figures.append(_judge(variant.name, record, _translate_whole(model, record, display), longest))
+        systems.append(System(variant.name, [_translate_whole(model, record, display)]))
         if variant.name == "sinusoidal":
-            figures.append(_judge("sinusoidal, cut", record, record.translations, longest))
-    names = [bucket["words"] for bucket in figures[0]["buckets"]]
+            systems.append(System(CUT, [record.translations]))
+    lengths = [len(source.split()) for source in record.sources]
+    display.update("Comparing", 0, None)
+    buckets = judge_by_length(systems, record.references, lengths, [round(share * longest) for share in SHARES])
+    display.close()
+    figures: list[dict[str, Any]] = [
+        {"model": system.name, "buckets": [bucket.describe(at) for bucket in buckets]} for at, system in enumerate(systems)
+    ]
     rows = [[one["model"], *(f"{b['bleu']:.1f}{tell_interval(b['interval'])}" for b in one["buckets"])] for one in figures]
-    counts = ["sentences", *(str(bucket["sentences"]) for bucket in figures[0]["buckets"])]
+    columns = ["BLEU by words of the source", *(bucket["words"] for bucket in figures[0]["buckets"])]
+    counts = ["sentences", *(f"{bucket.sentences:,}" for bucket in buckets)]
     story = [f"Training had sentences of at most {longest} words. " + _tell(figures)]
-    columns = ["BLEU by words of the source", *names]
     return Findings(columns, [*rows, counts], figures, story, _draw(figures, longest, request.out / "positions"))
 
 
 def _on_short_text(request: Request) -> tuple[Request, int]:
     """The request with the shorter half of its text to train on, and the words of the longest sentence in that."""
-    data = request.settings.data
-    pairs = [pair for spec in data.train for pair in _read(parse_corpus(spec)[0], request.settings)]
+    text, data = request.out / "text", request.settings.data
+    if not (text / "longest").exists():
+        _write_parts(text, *_divide(request.settings), request.settings)
+    changed = {"train": [str(text / "train")], "valid": str(text / "valid"), "test": str(text / "test"), "prefix": []}
+    settings = request.settings.model_copy(update={"data": data.model_copy(update=changed)})
+    return replace(request, settings=settings), int((text / "longest").read_text())
+
+
+def _divide(settings: Settings) -> tuple[dict[str, list[Pair]], int]:
+    """Train, valid and test; no sentence that is held out stays in training, on either side."""
+    pairs = [pair for spec in settings.data.train for pair in _read(parse_corpus(spec)[0], settings)]
     lengths = [len(source.split()) for source, _ in pairs]
-    longest = median_low(lengths)
+    longest = median_low(lengths) if lengths else 0
     short = [pair for pair, words in zip(pairs, lengths, strict=True) if words <= longest]
     beyond = [pair for pair, words in zip(pairs, lengths, strict=True) if words > longest]
-    if len(short) < 10 * HELD_OUT or len(beyond) < HELD_OUT:
+    if len(short) < 4 * HELD_OUT or len(beyond) < HELD_OUT:
         raise DataError(
             f"There are {len(short):,} pairs of at most {longest} words and {len(beyond):,} longer ones.",
-            f"This experiment needs {10 * HELD_OUT:,} of the first and {HELD_OUT:,} of the second, in languages with spaces.",
+            f"This experiment needs {4 * HELD_OUT:,} of the first and {HELD_OUT:,} of the second, in languages with spaces.",
         )
     held_out = short[:: len(short) // (2 * HELD_OUT)]
-    taken = set(held_out)
-    parts = {
-        "train": [pair for pair in short if pair not in taken],
-        "valid": held_out[0::2][:HELD_OUT],
-        "test": [*held_out[1::2][:HELD_OUT], *beyond[:: max(1, len(beyond) // LONG)][:LONG]],
-    }
-    with writing(text := request.out / "text"):
+    valid, test = held_out[0::2][:HELD_OUT], [*held_out[1::2][:HELD_OUT], *beyond[:: max(1, len(beyond) // LONG)][:LONG]]
+    taken = [{pair[side] for pair in (*valid, *test)} for side in (0, 1)]
+    train = [pair for pair in short if pair[0] not in taken[0] and pair[1] not in taken[1]]
+    return {"train": train, "valid": valid, "test": test}, longest
+
+
+def _write_parts(text: Path, parts: Mapping[str, Sequence[Pair]], longest: int, settings: Settings) -> None:
+    with writing(text):
         text.mkdir(exist_ok=True)
     for part, some in parts.items():
-        for side, language in enumerate((data.source_language, data.target_language)):
+        for side, language in enumerate((settings.data.source_language, settings.data.target_language)):
             write_file(text / f"{part}.{language}", "".join(f"{pair[side]}\n" for pair in some))
-    stems = {part: str(text / part) for part in parts}
-    changed = data.model_copy(update={"train": [stems["train"]], "valid": stems["valid"], "test": stems["test"], "prefix": []})
-    settings = request.settings.model_copy(update={"data": changed})
-    return Request(settings, request.out, request.seeds, request.rows), longest
+    write_file(text / "longest", f"{longest}\n")
 
 
 def _read(spec: str, settings: Settings) -> list[Pair]:
@@ -98,22 +116,6 @@ def _translate_whole(model: Path, record: Record, display: Display) -> list[str]
     return [one.text for one in found]
 
 
-def _judge(name: str, record: Record, translations: Sequence[str], longest: int) -> dict[str, Any]:
-    ends = [round(share * longest) for share in SHARES]
-    lengths = [len(source.split()) for source in record.sources]
-    buckets = []
-    for low, high in zip([0, *ends], [*ends, max(lengths) + 1], strict=True):
-        chosen = [at for at, words in enumerate(lengths) if low < words <= high]
-        if chosen:
-            bleu = score([translations[at] for at in chosen], [[record.references[at] for at in chosen]]).bleu
-            words = f"{low + 1} to {high}" if high in ends else f"{low + 1} and more"
-            mean = sum(lengths[at] for at in chosen) / len(chosen)
-            interval = bleu.interval and [round(end, 2) for end in bleu.interval]
-            told = {"words": words, "mean_words": round(mean, 1), "sentences": len(chosen)}
-            buckets.append({**told, "bleu": round(bleu.score, 2), "interval": interval})
-    return {"model": name, "updates": record.updates, "perplexity": round(record.perplexity, 3), "buckets": buckets}
-
-
 def _tell(figures: Sequence[dict[str, Any]]) -> str:
     told = []
     for one in figures:
@@ -129,8 +131,7 @@ def _draw(figures: Sequence[dict[str, Any]], longest: int, stem: Path) -> list[P
     panel = place(figure, 0.6, 0.1, 5.2, 3.0)
     for one in figures:
         colour, xs, ys = COLOURS[one["model"]], [b["mean_words"] for b in one["buckets"]], [b["bleu"] for b in one["buckets"]]
-        dashed = one["model"].endswith("cut")
-        panel.plot(xs, ys, "o--" if dashed else "o-", color=colour, markersize=5, linewidth=1.6)
+        panel.plot(xs, ys, "o--" if one["model"] == CUT else "o-", color=colour, markersize=5, linewidth=1.6)
         for x, bucket in zip(xs, one["buckets"], strict=True):
             if bucket["interval"]:
                 panel.plot([x, x], bucket["interval"], color=colour, linewidth=1.4, alpha=0.4, solid_capstyle="round")

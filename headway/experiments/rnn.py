@@ -8,17 +8,17 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
 
 from headway.errors import HeadwayError, RequestError
 from headway.evaluation.lengths import choose_edges
-from headway.evaluation.metrics import bleu
+from headway.experiments.by_length import judge_by_length
 from headway.experiments.comparing import gather, tabulate, tell_winners
-from headway.experiments.experiment import Findings, Request
+from headway.experiments.experiment import Findings, Request, read_json
 from headway.experiments.variants import (
     Record,
     Trained,
@@ -36,10 +36,11 @@ from headway.reports.figures import INK, QUIET, make_figure, open_frame, place, 
 
 CLAIM = "Sections 1, 4 and 6: attention alone is better than recurrence, in less time, and joins distant words in one step."
 TRANSFORMER, RECURRENT, CONVOLUTIONAL = Variant("Transformer"), Variant("recurrent"), Variant("convolutional")
+TAKES = ("train", "rows")
 VARIANTS = [TRANSFORMER, RECURRENT, CONVOLUTIONAL]
 COLOURS = {"Transformer": "#b13a18", "recurrent": "#1f5f99", "convolutional": "#1b6b50"}
 RIVALS = Path(__file__).parent.parent.parent / "benchmarks" / "rivals"
-TESTING = 90.0  # seconds: a rival's validations, which its minutes do not count, and its test
+TESTING = 60.0  # seconds: a rival's start, and its test
 
 
 @dataclass(frozen=True)
@@ -52,12 +53,12 @@ class Side:
     reach: dict[str, Any]
 
 
-def promise(request: Request) -> float:
+def promise(request: Request, display: Display) -> float:
     _check(request)
     rivals = sum(not (_place(request, one) / "result.json").exists() for one in choose_rows(request, VARIANTS)[1:])
     minutes = request.settings.training.max_minutes
     assert minutes
-    return promise_training(request, [TRANSFORMER]) + rivals * (60 * minutes + TESTING)
+    return promise_training(request, [TRANSFORMER], display) + rivals * (60 * minutes + TESTING)
 
 
 def run(request: Request, display: Display) -> Findings:
@@ -71,9 +72,13 @@ def run(request: Request, display: Display) -> Findings:
         )
     trained = [side.trained for side in sides]
     figures = gather(trained, compare(trained, display))
-    lengths = _judge_lengths(trained)
-    for side, one, by_length in zip(sides, figures, lengths, strict=True):
-        one |= {"tokens_per_second": side.tokens_per_second, "by_length": by_length, "reach": side.reach["relative"]}
+    references = trained[0].first.references
+    lengths = [len(text.split()) for text in references]
+    ends = [edge - 1 for edge in choose_edges(np.array(lengths))] or [max(lengths)]
+    buckets = judge_by_length([one.as_system() for one in trained], references, lengths, ends)
+    for at, (side, one) in enumerate(zip(sides, figures, strict=True)):
+        one |= {"tokens_per_second": side.tokens_per_second, "reach": side.reach["relative"]}
+        one |= {"by_length": [bucket.describe(at) for bucket in buckets]}
         one |= {"curve": [{"minutes": round(x, 2), "valid_bleu": y} for x, y in side.curve]}
     columns, rows = tabulate(figures)
     columns, rows = (
@@ -92,10 +97,6 @@ def _check(request: Request) -> None:
         )
     if not request.settings.training.max_minutes:
         raise RequestError("The sides of this experiment have the same minutes.", "Give --max-minutes instead.")
-    if request.seeds > 1:
-        raise RequestError(
-            "The rivals are trained with one seed.", "Leave out --seeds; another one is --seed 2 --out elsewhere."
-        )
 
 
 def _place(request: Request, variant: Variant) -> Path:
@@ -110,17 +111,16 @@ def _train_transformer(request: Request, display: Display) -> Side:
     record = train_variant(request, TRANSFORMER, request.settings.training.seed, display)
     run, reach = _find_transformer(request), request.out / "transformer-gradients.json"
     _call("gradients.py", "--bundle", run / "best", "--data", run / "data", "--out", reach)
-    reports = read_metrics(run / "metrics.jsonl")
-    speed = reports[-1]["tokens"] / reports[-1]["seconds"]
-    return Side(Trained(TRANSFORMER, [record]), _read_curve(run), round(speed, 1), json.loads(reach.read_text()))
+    speed = median(one["tokens_per_second"] for one in read_metrics(run / "metrics.jsonl"))
+    return Side(Trained(TRANSFORMER, [record]), _read_curve(run), round(speed, 1), read_json(reach))
 
 
 def _train_rival(request: Request, variant: Variant, display: Display) -> Side:
     out = _place(request, variant)
     display.close()
     _call("train.py", "--model", variant.name, "--data", _find_transformer(request), "--out", out)
-    result = json.loads((out / "result.json").read_text(encoding="utf-8"))
-    tested = [json.loads(line) for line in (out / "test.jsonl").read_text(encoding="utf-8").splitlines()]
+    result = read_json(out / "result.json")
+    tested = [json.loads(line) for line in (out / "test.jsonl").read_text(encoding="utf-8").split("\n") if line]
     record = Record(
         seed=request.settings.training.seed,
         parameters=result["parameters"],
@@ -131,7 +131,7 @@ def _train_rival(request: Request, variant: Variant, display: Display) -> Side:
         references=[one["reference"] for one in tested],
         translations=[one["translation"] for one in tested],
     )
-    reach = json.loads((out / "gradients.json").read_text())
+    reach = read_json(out / "gradients.json")
     return Side(Trained(variant, [record]), _read_curve(out), result["tokens_per_second"], reach)
 
 
@@ -147,19 +147,6 @@ def _call(script: str, *words: object) -> None:
 def _read_curve(directory: Path) -> list[tuple[float, float]]:
     reports = read_metrics(directory / "metrics.jsonl")
     return [(one["seconds"] / 60, one["valid_bleu"]) for one in reports if "valid_bleu" in one]
-
-
-def _judge_lengths(trained: Sequence[Trained]) -> list[list[dict[str, Any]]]:
-    """BLEU of each side by the length of the reference."""
-    references = trained[0].first.references
-    lengths = np.array([len(text.split()) for text in references])
-    found: list[list[dict[str, Any]]] = [[] for _ in trained]
-    for low, high in pairwise([0, *choose_edges(lengths), int(lengths.max()) + 1]):
-        chosen = np.flatnonzero((lengths >= low) & (lengths < high)).tolist()
-        for buckets, one in zip(found, trained, strict=True):
-            value = bleu([one.first.translations[at] for at in chosen], [[references[at] for at in chosen]])
-            buckets.append({"words": f"{max(1, low)} to {high - 1}", "sentences": len(chosen), "bleu": round(value, 2)})
-    return found
 
 
 def _tell_lead(transformer: Side, other: Side) -> str:
@@ -192,6 +179,9 @@ def _draw(figures: Sequence[dict[str, Any]], stem: Path) -> list[Path]:
         xs, ys = zip(*((point["minutes"], point["valid_bleu"]) for point in one["curve"]), strict=True)
         time.plot([0, *xs], [0, *ys], "o-", color=colour, linewidth=1.7, markersize=3.5, label=name)
         length.plot(words, [bucket["bleu"] for bucket in one["by_length"]], "o-", color=colour, linewidth=1.7, markersize=5)
+        for at, bucket in enumerate(one["by_length"]):
+            if bucket["interval"]:
+                length.plot([at, at], bucket["interval"], color=colour, linewidth=1.4, alpha=0.4, solid_capstyle="round")
         reach.plot(range(len(one["reach"])), one["reach"], color=colour, linewidth=1.7)
     titles = (
         "validation BLEU over minutes of training",

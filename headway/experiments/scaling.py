@@ -7,10 +7,11 @@ from headway.models.presets import build_architecture
 from headway.progress import Display
 
 CLAIM = "Section 3.2.1: without the division by sqrt(d_k), large dot products push the softmax to where gradients vanish."
+TAKES = ("train", "rows", "seeds")
 
 
-def promise(request: Request) -> float:
-    return promise_training(request, choose_rows(request, _list_variants(request)))
+def promise(request: Request, display: Display) -> float:
+    return promise_training(request, choose_rows(request, _list_variants(request)), display)
 
 
 def run(request: Request, display: Display) -> Findings:

@@ -11,6 +11,7 @@ from headway.progress import Display
 from headway.reports.figures import INK, make_figure, open_frame, place, save_figure, write_title
 
 CLAIM = "Section 5.4: label smoothing hurts perplexity, as the model learns to be more unsure, but improves BLEU."
+TAKES = ("train", "rows", "seeds")
 PAPER_FIGURES = {0.0: (4.67, 25.3), 0.1: (4.92, 25.8), 0.2: (5.47, 25.7)}  # perplexity, BLEU: table 3, base and row D
 VARIANTS = [
     Variant(f"smoothing {value:g}", {("training", "label_smoothing"): value}, paper={"perplexity": perplexity, "bleu": bleu})
@@ -18,8 +19,8 @@ VARIANTS = [
 ]
 
 
-def promise(request: Request) -> float:
-    return promise_training(request, choose_rows(request, VARIANTS))
+def promise(request: Request, display: Display) -> float:
+    return promise_training(request, choose_rows(request, VARIANTS), display)
 
 
 def run(request: Request, display: Display) -> Findings:

@@ -11,11 +11,12 @@ from headway.models.presets import build_architecture
 from headway.progress import Display
 
 CLAIM = "Table 3: what each part of the model is good for, one change at a time."
+TAKES = ("train", "rows", "seeds")
 SMOOTHING = 0.1  # of base, if not given
 
 
-def promise(request: Request) -> float:
-    return promise_training(request, choose_rows(request, list_variants(request.settings)))
+def promise(request: Request, display: Display) -> float:
+    return promise_training(request, choose_rows(request, list_variants(request.settings)), display)
 
 
 def run(request: Request, display: Display) -> Findings:
@@ -66,9 +67,13 @@ def list_variants(settings: Settings) -> list[Variant]:
         _smoothed(round(smoothing + 0.1, 2), 25.7, 5.47),
         _variant("learned positions", "E", 25.7, 4.92, positions="learned"),
     ]
-    base = _shape(settings)
-    changed = [one for one in variants[1:] if one.row == "D" or _shape(vary(settings, one)) != base]
-    return list({one.name: one for one in [variants[0], *changed]}.values())
+    found: dict[str, Variant] = {}
+    for one in variants:
+        changed = vary(settings, one)
+        is_base = _shape(changed) == a and changed.training.label_smoothing in (None, smoothing)
+        if one.row == "base" or not is_base:
+            found.setdefault(one.name, one)
+    return list(found.values())
 
 
 def _shape(settings: Settings) -> Architecture:

@@ -3,10 +3,10 @@
 import hashlib
 import json
 import math
+import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from io import StringIO
@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from headway.architectures import Architecture
-from headway.atomic import write_file
+from headway.atomic import new_directory, write_file
 from headway.bundle import read_manifest
 from headway.config import Section, Settings, build_settings, merge
-from headway.data.prepare import Prepared
-from headway.errors import RequestError
+from headway.data.prepare import Prepared, prepare
+from headway.errors import DataError, RequestError
 from headway.evaluation.evaluate import evaluate
 from headway.evaluation.evaluation import Evaluation, System
-from headway.experiments.experiment import Request
+from headway.experiments.experiment import Request, read_json
 from headway.models.build import assemble
 from headway.models.model import count_parameters
-from headway.progress import Display
+from headway.progress import Display, duration
 from headway.training.forecast import USED, count_updates, read_epoch
 from headway.training.group import Group
 from headway.training.machine import measure_joint_peak
@@ -99,7 +99,7 @@ def choose_rows(request: Request, variants: Sequence[Variant]) -> list[Variant]:
     return [one for at, one in enumerate(variants) if not wanted or at == 0 or wanted & {one.row.lower(), one.name.lower()}]
 
 
-def promise_training(request: Request, variants: Sequence[Variant]) -> float:
+def promise_training(request: Request, variants: Sequence[Variant], display: Display) -> float:
     """Seconds that training and testing the models takes, each for each seed. Of updates or epochs it is an estimate."""
     first = request.settings.training.seed
     wanted = [vary(request.settings, variant, seed=first + seed) for variant in variants for seed in range(request.seeds)]
@@ -109,7 +109,7 @@ def promise_training(request: Request, variants: Sequence[Variant]) -> float:
         return len(missing) * (60 * minutes + TESTING)
     seconds = 0.0
     for settings in missing:
-        orders, prepared = look_at(request, settings)
+        orders, prepared = look_at(request, settings, display)
         assert isinstance(orders.architecture, Architecture)
         training = orders.settings.training
         epoch = read_epoch(prepared.store_of_epoch(0), orders.architecture, training)
@@ -128,24 +128,29 @@ def train_variants(request: Request, variants: Sequence[Variant], display: Displ
     """Those that are trained already are not trained again; one that was interrupted goes on."""
     jobs = [(variant, seed) for seed in range(request.seeds) for variant in variants]
     records: dict[str, list[Record]] = {variant.name: [] for variant in variants}
+    taken: list[float] = []
     for number, (variant, seed) in enumerate(jobs, start=1):
         of_seed = f", seed {seed + 1} of {request.seeds}" if request.seeds > 1 else ""
-        display.say(f"\n[{number}/{len(jobs)}] {variant.name}{of_seed}")
+        left = f", about {duration(sum(taken) / len(taken) * (len(jobs) + 1 - number))} left" if taken else ""
+        display.say(f"\n[{number}/{len(jobs)}] {variant.name}{of_seed}{left}")
+        begun = time.monotonic()
         records[variant.name].append(train_variant(request, variant, request.settings.training.seed + seed, display))
+        if time.monotonic() - begun > 1:  # it did not stand there already
+            taken.append(time.monotonic() - begun)
     return [Trained(variant, records[variant.name]) for variant in variants]
 
 
-def train_variant(request: Request, variant: Variant, seed: int, display: Display) -> Record:
-    """Train and test one, in a run of its own on data that all runs share; what is kept of it is small."""
+def train_variant(request: Request, variant: Variant, seed: int, display: Display, *, keep_checkpoints: bool = False) -> Record:
+    """Train and test one, in a run of its own on data that all runs share. When it is tested, its checkpoints may go."""
     settings = vary(request.settings, variant, seed=seed)
     run = find_run(request, settings)
     kept = run.with_suffix(".json")
     if kept.exists():
         display.say(f"It stands in {kept}.")
-        return Record(**json.loads(kept.read_text(encoding="utf-8")))
+        return _read_record(kept)
     begun = time.monotonic()
-    with _shared_data(request, settings):
-        result = run_training(settings, run, display)
+    _share_data(request, settings, display)
+    result = run_training(settings, run, display)
     manifest = read_manifest(result.model)
     record = Record(
         seed=seed,
@@ -158,33 +163,50 @@ def train_variant(request: Request, variant: Variant, seed: int, display: Displa
         translations=[one.translation for one in result.tested],
     )
     write_file(kept, json.dumps(asdict(record), ensure_ascii=False) + "\n")
+    if not keep_checkpoints:
+        shutil.rmtree(run / "checkpoints")
     return record
 
 
+def _read_record(path: Path) -> Record:
+    try:
+        return Record(**read_json(path))
+    except TypeError:
+        raise DataError(f"{path} is no record of a trained model.", "Delete it to train that model anew.") from None
+
+
 def find_run(request: Request, settings: Settings) -> Path:
-    """Where a model's run stands: by its settings, since other experiments may want the same."""
-    return request.pool / _digest(settings)
+    """Where a model's run stands: by its settings and its text, since other experiments may want the same."""
+    return request.pool / _digest(request, settings)
 
 
-def _digest(*sections: Section) -> str:
-    return hashlib.sha256("".join(one.model_dump_json() for one in sections).encode()).hexdigest()[:12]
+def _digest(request: Request, *sections: Section) -> str:
+    told = "".join(one.model_dump_json() for one in sections) + json.dumps(request.corpora)
+    return hashlib.sha256(told.encode()).hexdigest()[:12]
 
 
-def look_at(request: Request, settings: Settings) -> tuple[Orders, Prepared]:
+def look_at(request: Request, settings: Settings, display: Display) -> tuple[Orders, Prepared]:
     """A model's shape and its data, which are prepared if they are not there."""
-    with _shared_data(request, settings):
-        return prepare_run(settings, find_run(request, settings), Display(StringIO()))
+    _share_data(request, settings, display)
+    return prepare_run(settings, find_run(request, settings), Display(StringIO()))
 
 
-@contextmanager
-def _shared_data(request: Request, settings: Settings) -> Iterator[None]:
-    """What was prepared for one run serves the others."""
-    common, own = request.pool / f"data-{_digest(settings.data, settings.tokenizer)}", find_run(request, settings) / "data"
-    if common.exists() and not own.exists():
-        shutil.copytree(common, own)
-    yield
-    if not common.exists():
-        shutil.copytree(own, common)
+def _share_data(request: Request, settings: Settings, display: Display) -> None:
+    """What is prepared for one run serves the others: the same files, under names of their own."""
+    common = request.pool / f"data-{_digest(request, settings.data, settings.tokenizer)}"
+    prepare(settings, common, display.update)
+    display.close()
+    own = find_run(request, settings) / "data"
+    if not own.exists():
+        with new_directory(own) as new:
+            shutil.copytree(common, new, copy_function=_link, dirs_exist_ok=True)
+
+
+def _link(made: str, wanted: str) -> None:
+    try:
+        os.link(made, wanted)
+    except OSError:  # no links on this disk
+        shutil.copy2(made, wanted)
 
 
 def compare(trained: Sequence[Trained], display: Display) -> Evaluation:

@@ -79,8 +79,9 @@ def test_averages_of_checkpoints(corpus: Path, tmp_path: Path, headway):
     done = headway(*command("averaging", corpus, tmp_path, "--checkpoint-every", "1"))
     assert done.code == 0, done.err
     rows = read(tmp_path, "averaging")["rows"]
-    assert [one["model"] for one in rows[:3]] == ["linear, the last one", "linear, last 2", "linear, last 3"]
-    assert len({one["perplexity"] for one in rows[:3]}) == 3
+    names = [f"{kind}, {which}" for kind in ("linear", "inverse-sqrt") for which in ("the last one", "last 2", "last 3")]
+    assert [one["model"] for one in rows] == names  # of four checkpoints: not five, not ten
+    assert len({one["perplexity"] for one in rows}) == 6
 
 
 def test_heads_of_a_trained_model(run: Path, tmp_path: Path, headway):
@@ -110,14 +111,51 @@ def test_an_rnn_and_the_transformer(corpus: Path, tmp_path: Path, headway):
     [
         (["tabel3"], "Did you mean table3?"),
         (["table3", "--from", "en", "--to", "de"], "--train"),
-        (["table3", "--rows", "Z"], "no row Z"),
-        (["heads", "--model", "there"], "--test"),
+        (["complexity", "--train", "data"], "has no --train"),
+        (["averaging", "--seeds", "3", "--rows", "A"], "has no --rows, --seeds"),
         (["table3", "--max-minits", "5"], "--max-minutes"),
     ],
 )
 def test_requests_that_cannot_be(words, told, tmp_path: Path, headway):
     result = headway("experiment", *words, "--out", tmp_path / "new")
     assert result.code == 2 and told in result.err and "Traceback" not in result.err
+
+
+def test_requests_that_cannot_be_met_by_what_is_there(corpus: Path, run: Path, tmp_path: Path, headway):
+    assert "--max-minutes" in headway(*command("rnn", corpus, tmp_path / "new")).err
+    assert "no row Z" in headway(*command("table3", corpus, tmp_path / "new", "--rows", "Z")).err
+    assert "--test data/test" in headway("experiment", "heads", "--model", run / "best", "--out", tmp_path / "new").err
+    none = headway(*command("smoothing", tmp_path / "nothing", tmp_path / "new"))
+    assert none.code == 3 and "nothing.en" in none.err
+
+
+def test_positions_on_longer_sentences_than_training_had(tmp_path: Path, headway, monkeypatch: pytest.MonkeyPatch):
+    from headway.experiments import positions
+
+    monkeypatch.setattr(positions, "HELD_OUT", 35)
+    monkeypatch.setattr(positions, "LONG", 100)
+    corpus = write_corpus(tmp_path / "train", make_pairs(600))
+    arguments = [word for word in command("positions", corpus, tmp_path) if word not in ("--held-out", "40")]
+    done = headway(*arguments, "--rows", "learned")
+    assert done.code == 0, done.err
+    rows = read(tmp_path, "positions")["rows"]
+    assert [one["model"] for one in rows] == ["sinusoidal", "sinusoidal, cut", "learned"]
+    longest = int((tmp_path / "positions" / "text" / "longest").read_text())
+    assert rows[0]["buckets"][0]["words"] == f"1 to {longest}" and rows[0]["buckets"][0]["interval"]
+    train = (tmp_path / "positions" / "text" / "train.en").read_text().splitlines()
+    test = (tmp_path / "positions" / "text" / "test.en").read_text().splitlines()
+    assert max(len(line.split()) for line in train) <= longest < max(len(line.split()) for line in test)
+    assert not set(train) & set(test)
+
+
+def test_other_text_is_another_experiment(tmp_path: Path, headway):
+    corpus = write_corpus(tmp_path / "train", make_pairs(200))
+    first = command("smoothing", corpus, tmp_path / "out", "--rows", "smoothing 0.1")
+    assert headway(*first).code == 0
+    write_corpus(tmp_path / "train", make_pairs(220))
+    assert "its corpora differ" in headway(*first).err
+    other = headway(*command("table3", corpus, tmp_path / "out", "--rows", "label smoothing 0"))
+    assert other.code == 0 and "It stands in" not in other.err
 
 
 def test_another_experiment_in_the_same_place_is_refused(corpus: Path, tmp_path: Path, headway):

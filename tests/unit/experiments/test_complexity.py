@@ -264,5 +264,5 @@ def test_damaged_points_are_refused_with_a_word(content, tmp_path: Path):
 
 def test_the_promise_is_the_budget_and_a_little(tmp_path: Path):
     minutes = Settings(training=TrainingSettings(max_minutes=3))
-    assert 180 < complexity.promise(Request(minutes, tmp_path)) < 200
-    assert 120 < complexity.promise(Request(Settings(), tmp_path)) < 140
+    assert 180 < complexity.promise(Request(minutes, tmp_path), Display()) < 200
+    assert 120 < complexity.promise(Request(Settings(), tmp_path), Display()) < 140
