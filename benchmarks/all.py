@@ -78,7 +78,7 @@ def list_steps(data: Path, work: Path) -> list[Step]:
         Step("ablation", 2, _python("ablation.py"), RESULTS / "ablation.json"),
         Step("evaluation", 5, _python("evaluation.py", *evaluation), RESULTS / "evaluation.json"),
         *(_relative(name, data, work / "family") for name in MINUTES_OF_FAMILY),
-        *(_experiment(name, multi30k, work / "experiments") for name in EXPERIMENTS),
+        *(_experiment(name, multi30k, model / "best", work / "experiments") for name in EXPERIMENTS),
         Step("scale", 15, _python("scale.py", "--work", work / "scale"), RESULTS / "scale.json", on_demand=True),
         Step("table", 0.1, _python("table.py"), RESULTS / "table.md"),
     ]
@@ -99,12 +99,15 @@ def _relative(name: str, data: Path, work: Path) -> Step:
     return Step(f"family-{name}", MINUTES_OF_FAMILY[name], command, RESULTS / "family.json", on_demand=on_demand)
 
 
-def _experiment(name: str, multi30k: Path, out: Path) -> Step:
-    corpora = ["--train", multi30k / "train", "--valid", multi30k / "val", "--test", multi30k / "test2016"]
-    words = [*corpora, "--from", "en", "--to", "de", "--max-minutes", MODEL_MINUTES, "--out", out]
-    command = ["headway", "experiment", name, *map(str, words)]
-    kept = RESULTS / "experiments" / name
-    return Step(f"experiment-{name}", MINUTES_OF_EXPERIMENTS[name], command, kept, copied_from=out / name)
+def _experiment(name: str, multi30k: Path, model: Path, out: Path) -> Step:
+    """Heads are looked at in the hour's model; layers alone need no text."""
+    test = ["--test", multi30k / "test2016", "--from", "en", "--to", "de"]
+    corpora = ["--train", multi30k / "train", "--valid", multi30k / "val", *test, "--max-minutes", MODEL_MINUTES]
+    words = {"complexity": ["--max-minutes", MODEL_MINUTES], "heads": ["--model", model, *test]}.get(name, corpora)
+    command = ["headway", "experiment", name, *map(str, words), "--out", str(out)]
+    minutes, kept = MINUTES_OF_EXPERIMENTS[name], RESULTS / "experiments" / name
+    needs = "multi30k-en-de" if name == "heads" else ""
+    return Step(f"experiment-{name}", minutes, command, kept, needs, copied_from=out / name)
 
 
 def main() -> None:

@@ -37,6 +37,7 @@ EXPERIMENTS = {
 }
 __doc__ = __doc__.format(experiments="\n\n".join(f"    {name:12}{what}" for name, what in EXPERIMENTS.items()))
 __all__ = ["COMMAND", "run"]
+MOST_ROWS = 24  # on a terminal
 
 
 @takes_settings
@@ -68,7 +69,9 @@ def run(
     request = Request(settings, out / name, seeds, tuple(rows or ()), model)
     with Display() as display, resumable():
         findings = conduct(name, experiment, request, display)
-    print("\n".join(format_table(findings.columns, findings.rows)))
+    print("\n".join(format_table(findings.columns, findings.rows[:MOST_ROWS])))
+    if len(findings.rows) > MOST_ROWS:
+        print(f"... and {len(findings.rows) - MOST_ROWS} more in {request.out / 'table.md'}")
     print("\n".join(["", *findings.story]))
     sys.stdout.flush()
     made = [path.name for path in findings.pictures if path.suffix == ".png"]

@@ -8,8 +8,10 @@ from headway.evaluation.evaluation import Evaluation
 from headway.experiments.variants import Trained
 from headway.reports.figures import INK, QUIET, RULE, make_figure, open_frame, place, save_figure, write_title
 
-COLUMNS = ["model", "parameters", "updates", "perplexity", "BLEU", "difference", "p"]
-PAPER_COLUMNS = ["paper: perplexity", "BLEU", "difference"]
+COLUMNS = ["model", "parameters", "updates", "perplexity", "BLEU [95 %]", "difference [95 %]", "p"]
+PAPER_COLUMNS = ["paper: ppl", "BLEU", "difference"]
+NOTHING = 1.0  # BLEU: models below it have not learned to translate
+UNEVEN = 1.5  # times as many updates: worth a word
 CLEAR = 0.05  # a p-value below it is called a clear difference
 ONE_SEED = "Each model has one seed: intervals tell of other test sentences, not of the luck of a seed (--seeds 3)."
 OURS, PAPER = "#b13a18", "#1f5f99"
@@ -66,7 +68,15 @@ def _tell(one: dict[str, Any]) -> list[str]:
         "" if one["difference"] is None else f"{one['difference']:+.1f}{tell_interval(one['difference_interval'], '+')}"
     )
     p = "" if one["p"] is None else f"{one['p']:.3f}"
-    return [one["model"], f"{one['parameters']:,}", f"{one['updates']:,}", f"{one['perplexity']:.2f}", bleu, difference, p]
+    return [
+        one["model"],
+        f"{one['parameters'] / 1e6:.1f} M",
+        f"{one['updates']:,}",
+        f"{one['perplexity']:.2f}",
+        bleu,
+        difference,
+        p,
+    ]
 
 
 def _tell_paper(one: dict[str, Any]) -> list[str]:
@@ -87,12 +97,21 @@ def tell_winners(figures: Sequence[dict[str, Any]]) -> list[str]:
     def names(some: list[dict[str, Any]]) -> str:
         return ", ".join(f"{one['model']} ({one['difference']:+.1f})" for one in some) or "none"
 
+    updates = [one["updates"] for one in figures]
+    uneven = (
+        [f"The models made from {min(updates):,} to {max(updates):,} updates."] if max(updates) > UNEVEN * min(updates) else []
+    )
+    if max(one["bleu"] for one in figures) < NOTHING:
+        return [*uneven, "No model has learned to translate yet, so that differences mean nothing: give a larger budget."]
     if not others:
-        return [] if len(figures) < 2 else ["There are too few test sentences to tell chance from a difference."]
+        few = "There are too few test sentences, or too few that differ, to tell chance from a difference."
+        return uneven if len(figures) < 2 else [*uneven, few]
     clear = _find_clear(others)
     better, worse = ([one for one in clear if (one["difference"] > 0) is wanted] for wanted in (True, False))
+    corrected = f", Holm's correction for {len(others)} comparisons" if len(others) > 1 else ""
     return [
-        f"Clearly better than {first} (p < {CLEAR}, paired bootstrap, Holm's correction for {len(others)} comparisons): "
+        *uneven,
+        f"Clearly better than {first} (p < {CLEAR}, paired bootstrap{corrected}): "
         f"{names(better)}. Clearly worse: {names(worse)}. "
         f"No clear difference: {names([one for one in others if one not in clear])}.",
         *([ONE_SEED] if all(len(one["bleu_of_seeds"]) == 1 for one in figures) else []),

@@ -85,12 +85,15 @@ def conduct(name: str, experiment: Experiment, request: Request, display: Displa
     _check(name, experiment, request)
     with _sitting(name, request) as record:
         display.say(experiment.CLAIM)
-        promised = record["promised_seconds"] = record.get("promised_seconds") or round(experiment.promise(request, display), 1)
+        left = experiment.promise(request, display)
         display.close()
-        left = max(0.0, promised - record["seconds"])
         until = datetime.now() + timedelta(seconds=left)
-        going_on = f", {duration(record['seconds'])} of it done" if record["seconds"] else ""
-        display.say(f"This takes about {duration(promised)}{going_on}: until {until:%H:%M}.")
+        if "promised_seconds" in record:
+            display.say(f"Going on after {duration(record['seconds'])}: about {duration(left)} left, until {until:%H:%M}.")
+        else:
+            display.say(f"This takes about {duration(left)}: until {until:%H:%M}.")
+        promised = record.setdefault("promised_seconds", round(left, 1))
+        _write_record(request.out, record)
         findings = experiment.run(request, display)
     took = _read_record(request.out)["seconds"]
     display.say(f"It took {duration(took)}; {duration(promised)} were promised.")
@@ -105,7 +108,7 @@ def conduct(name: str, experiment: Experiment, request: Request, display: Displa
         "story": findings.story,
     }
     write_file(request.out / "results.json", json.dumps(results, indent=1, ensure_ascii=False) + "\n")
-    table = "\n".join([*format_table(findings.columns, findings.rows), "", *findings.story])
+    table = "\n".join([*format_markdown(findings.columns, findings.rows), "", *findings.story])
     write_file(request.out / "table.md", f"{experiment.CLAIM}\n\n{table}\n")
     return findings
 
@@ -126,17 +129,22 @@ def _check(name: str, experiment: Experiment, request: Request) -> None:
 
 
 def format_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of Markdown, as easy to read where nobody renders them. The first column is text, the others are figures."""
+    """Lines for a terminal. The first column is text, the others are figures."""
     widths = [max(len(row[at]) for row in [columns, *rows]) for at in range(len(columns))]
+    rule = ["-" * width for width in widths]
 
     def line(cells: Sequence[str]) -> str:
-        told = [
-            cell.rjust(width) if at else cell.ljust(width) for at, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        ]
-        return f"| {' | '.join(told)} |"
+        told = (
+            f"{cell:>{width}}" if at else f"{cell:<{width}}" for at, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        )
+        return "  ".join(told)
 
-    rule = "|".join(["", *("-" * (width + 1) + (":" if at else "-") for at, width in enumerate(widths)), ""])
-    return [line(columns), rule, *map(line, rows)]
+    return [line(cells) for cells in (columns, rule, *rows)]
+
+
+def format_markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    rule = ["-" * 3 + (":" if at else "") for at in range(len(columns))]
+    return [f"| {' | '.join(cells)} |" for cells in (columns, rule, *rows)]
 
 
 def describe_machine() -> dict[str, Any]:
@@ -169,11 +177,13 @@ def _sitting(name: str, request: Request) -> Iterator[dict[str, Any]]:
             "Give another --out, or the same request.",
         )
     begun, before = time.monotonic(), record["seconds"]
-    _write_record(request.out, record)
     try:
         yield record
     finally:
-        _write_record(request.out, {**record, "seconds": round(before + time.monotonic() - begun, 1)})
+        if "promised_seconds" in record:
+            _write_record(request.out, {**record, "seconds": round(before + time.monotonic() - begun, 1)})
+        elif not any(request.out.iterdir()):  # it was not even a request that can be met
+            request.out.rmdir()
 
 
 def _write_record(out: Path, record: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from typing import Any, get_args
 import numpy as np
 
 from headway.atomic import write_file
+from headway.bundle import read_manifest
 from headway.data.readers import open_corpus
 from headway.errors import DataError, RequestError
 from headway.experiments.experiment import Findings, Request, read_json
@@ -91,6 +92,12 @@ def _read_bench(request: Request) -> Bench:
         raise RequestError(
             "A model is looked at on sentences and their translations.", "Give --test data/test --from en --to de with --model."
         )
+    manifest = read_manifest(request.model)
+    direction = f"{manifest.source_language} to {manifest.target_language}"
+    if {manifest.source_language, manifest.target_language} - {
+        ""
+    } and direction != f"{data.source_language} to {data.target_language}":
+        raise RequestError(f"{request.model} translates {direction}.", "Give its languages with --from and --to.")
     pairs = list(open_corpus(data.test, data.source_language, data.target_language).read())
     translator = load(request.model, engine="torch")
     return Bench(translator, [source for source, _ in pairs], [target for _, target in pairs], SENTENCES)

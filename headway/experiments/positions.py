@@ -4,6 +4,8 @@ The training text is divided at its median length: what is shorter trains, what 
 translator never gives a model such a sentence, it cuts it where that hurts least: here it must not, but for a row of its own.
 """
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -65,7 +67,8 @@ def run(request: Request, display: Display) -> Findings:
 
 def _on_short_text(request: Request) -> tuple[Request, int]:
     """The request with the shorter half of its text to train on, and the words of the longest sentence in that."""
-    text, data = request.out / "text", request.settings.data
+    data = request.settings.data
+    text = request.pool / f"text-{hashlib.sha256(json.dumps(request.corpora).encode()).hexdigest()[:12]}"
     if not (text / "longest").exists():
         _write_parts(text, *_divide(request.settings), request.settings)
     changed = {"train": [str(text / "train")], "valid": str(text / "valid"), "test": str(text / "test"), "prefix": []}
@@ -94,7 +97,7 @@ def _divide(settings: Settings) -> tuple[dict[str, list[Pair]], int]:
 
 def _write_parts(text: Path, parts: Mapping[str, Sequence[Pair]], longest: int, settings: Settings) -> None:
     with writing(text):
-        text.mkdir(exist_ok=True)
+        text.mkdir(parents=True, exist_ok=True)
     for part, some in parts.items():
         for side, language in enumerate((settings.data.source_language, settings.data.target_language)):
             write_file(text / f"{part}.{language}", "".join(f"{pair[side]}\n" for pair in some))

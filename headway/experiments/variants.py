@@ -91,10 +91,10 @@ def complete(settings: Settings) -> Settings:
 
 def choose_rows(request: Request, variants: Sequence[Variant]) -> list[Variant]:
     """Those that are asked for, by row or by name, beside the first one, which the others are compared with."""
-    known = {name.lower() for one in variants for name in (one.row, one.name) if name}
-    unknown = [name for name in request.rows if name.lower() not in known]
+    known = list(dict.fromkeys(name for one in variants[1:] for name in (one.row, one.name) if name))
+    unknown = [name for name in request.rows if name.lower() not in map(str.lower, known)]
     if unknown:
-        raise RequestError(f"There is no row {', '.join(unknown)}.", f"There are: {', '.join(sorted(known))}.")
+        raise RequestError(f"There is no row {', '.join(unknown)}.", f"There are: {', '.join(known)}.")
     wanted = {name.lower() for name in request.rows}
     return [one for at, one in enumerate(variants) if not wanted or at == 0 or wanted & {one.row.lower(), one.name.lower()}]
 
@@ -146,7 +146,7 @@ def train_variant(request: Request, variant: Variant, seed: int, display: Displa
     run = find_run(request, settings)
     kept = run.with_suffix(".json")
     if kept.exists():
-        display.say(f"It stands in {kept}.")
+        display.say(f"Trained before: {kept}")
         return _read_record(kept)
     begun = time.monotonic()
     _share_data(request, settings, display)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from torch import Tensor
@@ -77,6 +78,7 @@ class Trainer:
         self._store, self._sizes = prepared.train, objective.sizes(prepared.train)
         self._last_figure = ""
         self._meter = _Meter()
+        self._ends: list[float] = []  # of updates, until minutes are turned into updates
         self._peak = math.inf  # FLOP/s of all processes' best matrix products
         self._known: int | None = None  # updates of the budgets that need no measuring
 
@@ -98,7 +100,7 @@ class Trainer:
     def run(self) -> None:
         if self.done():
             return
-        self._begun, self._first_step = time.monotonic(), self.state.step
+        self._begun, self._ends = time.monotonic(), []
         self._seconds_before = self.state.seconds
         self._log_rewind()
         (self._peak,) = self.group.sum(measure_peak(self.group.device))
@@ -198,6 +200,8 @@ class Trainer:
         if state.step % REPORT_EVERY == 0:
             self._watch()
         self._meter.count(tokens, self._flops(passes))
+        if state.budget is None:
+            self._ends.append(time.monotonic())
         return gradient.stopping
 
     def _count(self, passes: list[Indices]) -> int:
@@ -324,18 +328,20 @@ class Trainer:
         training, state = self.settings.training, self.state
         if self._known is not None and state.step >= self._known:  # another budget is spent already
             return self._set_budget(choose_budget(training, self._known))
-        steps, seconds = state.step - self._first_step, time.monotonic() - self._begun
-        if not self.group.tell("now" if self._is_time_to_measure(steps, seconds) else ""):
+        if not self.group.tell("now" if self._is_time_to_measure(len(self._ends), time.monotonic() - self._begun) else ""):
             return None
         validation = self.validator.measure(self.learner.whole_model(self.learner.weights()))
         self._meter.since += validation
-        budget = self._turn_into_updates(seconds / steps, validation)
+        each = median(
+            end - begun for begun, end in itertools.pairwise([self._begun, *self._ends])
+        )  # whatever the first ones took
+        budget = self._turn_into_updates(each, validation)
         return self._set_budget(Budget(**json.loads(self.group.tell(json.dumps(asdict(budget))))))
 
     def _is_time_to_measure(self, steps: int, seconds: float) -> bool:
         assert self.settings.training.max_minutes
         allowed = 60 * self.settings.training.max_minutes
-        return (steps >= 20 and seconds >= min(60.0, 0.03 * allowed)) or seconds >= 0.2 * allowed
+        return (steps >= 20 and seconds >= min(60.0, 0.03 * allowed)) or (steps >= 3 and seconds >= 0.2 * allowed)
 
     def _turn_into_updates(self, update: float, validation: float) -> Budget:
         """What the minutes that are left come to, with the seconds that an update and a validation take."""
@@ -381,7 +387,7 @@ class Trainer:
             self.learner.restore(self.first_weights(), {}, 0)
             self.state = State(asked=self._asked(), budget=before.budget)
         if before.budget is None:  # minutes are being measured: begin anew with that
-            self._seconds_before, self._begun, self._first_step = self._seconds(), time.monotonic(), self.state.step
+            self._seconds_before, self._begun, self._ends = self._seconds(), time.monotonic(), []
         self.state.setbacks, self.state.splits, self.state.best = setbacks, before.splits, before.best
         self._log_rewind()
         where = f"update {self.state.step:,}" if newest else "the beginning"

@@ -38,19 +38,19 @@ def test_one_promises_trains_and_shows_and_another_uses_what_it_trained(corpus: 
     assert done.code == 0, done.err
     assert "Section 5.4" in done.err and "This takes about" in done.err and "were promised" in done.err
     names = [f"smoothing {value}" for value in ("0", "0.1", "0.2")]
-    assert [line.split("|")[1].strip() for line in done.out.splitlines()[2:5]] == names
+    assert [line.split("  ")[0] for line in done.out.splitlines()[2:5]] == names
     found = read(tmp_path, "smoothing")
     assert [one["paper_bleu"] for one in found["rows"]] == [25.3, 25.8, 25.7]
     assert all(one["updates"] == 4 and one["parameters"] == found["rows"][0]["parameters"] for one in found["rows"])
     assert found["promised_seconds"] > 0 and found["machine"]["cores"]
-    assert done.out.splitlines()[0] in (tmp_path / "smoothing" / "table.md").read_text()
+    assert "| smoothing 0.1 |" in (tmp_path / "smoothing" / "table.md").read_text()
     assert {path.name for path in (tmp_path / "smoothing").glob("smoothing.*")} == {"smoothing.png", "smoothing.svg"}
 
     again = headway(*command("smoothing", corpus, tmp_path))
-    assert again.code == 0 and again.err.count("It stands in") == 3 and again.out == done.out
+    assert again.code == 0 and again.err.count("Trained before") == 3 and again.out == done.out
     other = headway(*command("table3", corpus, tmp_path, "--rows", "label smoothing 0.2", "--label-smoothing", "0.1"))
     assert other.code == 0, other.err
-    assert other.err.count("It stands in") == 2
+    assert other.err.count("Trained before") == 2
     assert read(tmp_path, "table3")["rows"][1]["bleu"] == found["rows"][2]["bleu"]
 
 
@@ -71,7 +71,7 @@ def test_an_interrupted_one_goes_on(corpus: Path, tmp_path: Path, headway, monke
     monkeypatch.setattr(variants, "run_training", train)
     done = headway(*command("scaling", corpus, tmp_path, "--rows", "not scaled, d_k 16"))
     assert done.code == 0, done.err
-    assert done.err.count("It stands in") == 1
+    assert done.err.count("Trained before") == 1
     assert [one["model"] for one in read(tmp_path, "scaling")["rows"]] == ["scaled, d_k 16", "not scaled, d_k 16"]
 
 
@@ -140,10 +140,11 @@ def test_positions_on_longer_sentences_than_training_had(tmp_path: Path, headway
     assert done.code == 0, done.err
     rows = read(tmp_path, "positions")["rows"]
     assert [one["model"] for one in rows] == ["sinusoidal", "sinusoidal, cut", "learned"]
-    longest = int((tmp_path / "positions" / "text" / "longest").read_text())
+    (text,) = (tmp_path / "runs").glob("text-*")
+    longest = int((text / "longest").read_text())
     assert rows[0]["buckets"][0]["words"] == f"1 to {longest}" and rows[0]["buckets"][0]["interval"]
-    train = (tmp_path / "positions" / "text" / "train.en").read_text().splitlines()
-    test = (tmp_path / "positions" / "text" / "test.en").read_text().splitlines()
+    train = (text / "train.en").read_text().splitlines()
+    test = (text / "test.en").read_text().splitlines()
     assert max(len(line.split()) for line in train) <= longest < max(len(line.split()) for line in test)
     assert not set(train) & set(test)
 
@@ -155,7 +156,12 @@ def test_other_text_is_another_experiment(tmp_path: Path, headway):
     write_corpus(tmp_path / "train", make_pairs(220))
     assert "its corpora differ" in headway(*first).err
     other = headway(*command("table3", corpus, tmp_path / "out", "--rows", "label smoothing 0"))
-    assert other.code == 0 and "It stands in" not in other.err
+    assert other.code == 0 and "Trained before" not in other.err
+
+
+def test_a_request_that_cannot_be_met_leaves_its_place_free(corpus: Path, tmp_path: Path, headway):
+    assert headway(*command("table3", corpus, tmp_path, "--rows", "Z")).code == 2
+    assert not (tmp_path / "table3").exists()
 
 
 def test_another_experiment_in_the_same_place_is_refused(corpus: Path, tmp_path: Path, headway):

@@ -23,20 +23,24 @@ def test_differences_are_from_the_first_and_beside_the_papers():
     columns, rows = tabulate(figures)
     assert columns[-1] == "difference" and rows[1][-1] == "-0.9"
     told, of_seeds = tell_winners(figures)
-    assert "worse: other" in told and "for 1 comparisons): none. Clearly worse" in told and "one seed" in of_seeds
+    assert "worse: other" in told and "paired bootstrap): none. Clearly worse" in told and "one seed" in of_seeds
     lines = format_table(columns, rows)
-    assert len({len(line) for line in lines}) == 1 and lines[2].startswith("| base ")
+    assert len({len(line) for line in lines}) == 1 and lines[2].startswith("base ")
 
 
 def test_of_many_comparisons_a_p_value_must_be_smaller():
-    base = {"model": "base", "p": None, "difference": None, "bleu_of_seeds": [1, 2]}
-    others = [
-        {"model": f"m{at}", "p": p, "difference": 1.0, "bleu_of_seeds": [1, 2]} for at, p in enumerate((0.04, 0.001, 0.02))
-    ]
+    base = {"model": "base", "p": None, "difference": None, "bleu_of_seeds": [1, 2], "bleu": 30.0, "updates": 9}
+    others = [base | {"model": f"m{at}", "p": p, "difference": 1.0} for at, p in enumerate((0.04, 0.001, 0.02))]
     (told,) = tell_winners([base, *others])
     assert "3 comparisons): m0 (+1.0), m1 (+1.0), m2 (+1.0)." in told  # 0.001 * 3, 0.02 * 2, 0.04 * 1
     (told,) = tell_winners([base, *others, others[0] | {"model": "m3", "p": 0.03}])
     assert "4 comparisons): m1 (+1.0)." in told and "No clear difference: m0" in told  # 0.02 * 3 is not below 0.05
+
+
+def test_models_that_have_learned_nothing_or_less_are_told_so():
+    base = {"model": "base", "p": None, "difference": None, "bleu_of_seeds": [0.1], "bleu": 0.1, "updates": 3}
+    told = tell_winners([base, base | {"model": "other", "p": 0.001, "difference": 0.05, "updates": 55}])
+    assert "from 3 to 55 updates" in told[0] and "mean nothing" in told[1] and len(told) == 2
 
 
 def test_of_several_seeds_the_spread_stands_beside_the_interval():
