@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from headway.architectures import Architecture, T5Architecture
 from headway.bundle import read_bundle
 from headway.config import override
 from headway.decoding.options import Options, choose_sampling
@@ -49,6 +50,8 @@ class Inside:
     decoder: np.ndarray  # [L, H, T, T]
     cross: np.ndarray  # [L, H, T, S]
     positions: np.ndarray | None  # [positions, d_model]; None for a model that cannot tell positions apart
+    scaled: bool = True  # dot products are divided by sqrt(d_k), as in the paper
+    biased: bool = False  # something is added to them by distance (T5)
 
 
 class Translator:
@@ -262,7 +265,7 @@ class Translator:
         else:
             (tokens,) = self.tokenizers.target.encode([target])
         weights = engine.attend(source, tokens)
-        reads, writes = self.tokenizers.source, self.tokenizers.target
+        reads, writes, shape = self.tokenizers.source, self.tokenizers.target, engine.model.architecture
         return Inside(
             source=label_pieces(reads, [*source, reads.eos]),
             read=label_pieces(writes, [writes.bos, *tokens]),
@@ -272,6 +275,8 @@ class Translator:
             decoder=weights.decoder,
             cross=weights.cross,
             positions=engine.positions(POSITIONS),
+            scaled=isinstance(shape, Architecture) and shape.scale_attention,
+            biased=isinstance(shape, T5Architecture),
         )
 
     def warn(self, texts: Sequence[str]) -> str:

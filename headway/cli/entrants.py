@@ -1,13 +1,16 @@
 """Who is evaluated, as named on the command line: models that translate, and files of translations."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headway.cli.given_files import Text, check_together, read_text
+from headway.cli.short_names import shorten
 from headway.errors import RequestError
 
 if TYPE_CHECKING:
+    from headway.bundle import Manifest
     from headway.evaluation.evaluation import System
     from headway.progress import Display
 
@@ -21,63 +24,63 @@ class Entrant:
     models: list[Path]  # those of the paths that are models
 
     def translate(
-        self, sources: list[str] | None, references: Sequence[Sequence[str]], display: "Display", **how: Any
+        self, sources: list[str] | None, written: Mapping[Path, list[str]], display: "Display", **how: Any
     ) -> "System":
-        """Its translations, made now or read."""
-        from headway.data.readers import read_lines
+        """Its translations, made now or written already."""
         from headway.evaluation.evaluation import System
 
         outputs = []
         for path in self.paths:
             if path in self.models:
                 assert sources is not None
-                outputs.append(_translate(path, sources, references, display, **how))
+                outputs.append(_translate(path, sources, display, **how))
             else:
-                outputs.append(list(read_lines(path)))
+                outputs.append(written[path])
         return System(self.name, outputs)
 
 
 def _translate(
-    model: Path,
-    sources: list[str],
-    references: Sequence[Sequence[str]],
-    display: "Display",
-    *,
-    engine: Any,
-    compute_type: Any,
-    **search: Any,
+    model: Path, sources: list[str], display: "Display", *, engine: Any, compute_type: Any, **search: Any
 ) -> list[str]:
     from headway import load
-    from headway.evaluation.metrics import check_lengths
 
-    check_lengths(sources, references)
     work = f"Translating with {model}"
     translator = load(model, engine=engine, compute_type=compute_type)
     found = translator.translate(sources, on_progress=lambda done, total: display.update(work, done, total), **search)
     return [translation.text for translation in found]
 
 
+def read_translations(entrants: "Sequence[Entrant]", references: Sequence[Text]) -> dict[Path, list[str]]:
+    """The files of all systems, read and held against the references before a model takes its time."""
+    written: dict[Path, list[str]] = {}
+    for path in (path for entrant in entrants for path in entrant.paths if path not in entrant.models):
+        if path not in written:
+            text = read_text(path, "translations")
+            for reference in references:
+                check_together(text, reference)
+            written[path] = text.lines
+    return written
+
+
 def name_entrants(models: list[Path], files: list[Path], others: list[str]) -> list[Entrant]:
     """The first system and what it is compared with, each under a name of its own."""
+    systems = [models or files, *map(_divide, others)]
+    paths = [path for seeds in systems for path in seeds]
+    short = dict(zip(paths, shorten(paths), strict=True))
     entrants: list[Entrant] = []
-    for paths in [models or files, *map(_part, others)]:
-        name = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+    for seeds in systems:
+        name = short[seeds[0]] if len(seeds) == 1 else f"{short[seeds[0]]} and {len(seeds) - 1} more"
         same = sum(entrant.name == name or entrant.name.startswith(f"{name} (") for entrant in entrants)
-        translating = models if not entrants else [path for path in paths if path.is_dir()]
-        entrants.append(Entrant(f"{name} ({same + 1})" if same else name, paths, translating))
+        translating = models if not entrants else [path for path in seeds if path.is_dir()]
+        entrants.append(Entrant(f"{name} ({same + 1})" if same else name, seeds, translating))
     return entrants
 
 
-def _part(words: str) -> list[Path]:
-    """Seeds are parted by commas; a file whose name has one is that file."""
-    from headway.data.readers import check_file
-
+def _divide(words: str) -> list[Path]:
+    """Seeds are separated by commas; a file whose name has one is that file."""
     names = [words] if Path(words).exists() else [name.strip() for name in words.split(",")]
     if not all(names):
-        raise RequestError(f"--compare {words} has an empty name.", "Part seeds by single commas: --compare a.de,b.de")
-    for name in names:
-        if not Path(name).is_dir():
-            check_file(Path(name), may_be_empty=True)
+        raise RequestError(f"--compare {words} has an empty name.", "Separate seeds by single commas: --compare a.de,b.de")
     return [Path(name) for name in names]
 
 
@@ -100,6 +103,68 @@ def check_directions(entrants: Sequence[Entrant], source_language: str, target_l
             )
         if not any(wanted):
             wanted, who = own, f"{path} and its text"
+
+
+def check_endings(entrants: Sequence[Entrant], source: Path, references: Sequence[Path]) -> None:
+    """Refuse files whose names say that a model would translate in the wrong direction."""
+    from headway.bundle import read_manifest
+
+    for path in (path for entrant in entrants for path in entrant.models):
+        manifest = read_manifest(path)
+        own = _base(manifest.source_language), _base(manifest.target_language)
+        if not all(own) or own[0] == own[1]:
+            continue
+        insist = f"if the name misleads: --from {own[0]} --to {own[1]}"
+        if _ending(source) == own[1]:
+            raise RequestError(
+                f"{path} translates from {own[0]} to {own[1]}, but the source {source} is {own[1]} by its name.",
+                f"Exchange --source and --references, or take a model of the other direction; {insist}",
+            )
+        for reference in references:
+            if _ending(reference) == own[0]:
+                raise RequestError(
+                    f"{path} translates from {own[0]} to {own[1]}, but the references {reference} are {own[0]} by their name.",
+                    f"Give the {own[1]} side; {insist}",
+                )
+
+
+def _ending(file: Path) -> str:
+    return _base(file.suffix.removeprefix("."))
+
+
+def note_other_settings(entrants: Sequence[Entrant]) -> list[str]:
+    """Seeds of one system differ by their seed alone: of models that differ by more, a mean tells little."""
+    from headway.bundle import read_manifest
+
+    notes = []
+    for entrant in entrants:
+        manifests = [read_manifest(path) for path in entrant.models]
+        if any(_differ(manifests[0], other) for other in manifests[1:]):
+            notes.append(
+                f"The models {entrant.name} differ by more than the seed of their training. They are averaged as seeds of one "
+                "system; to compare them, use --compare."
+            )
+    return notes
+
+
+def _differ(one: "Manifest", other: "Manifest") -> bool:
+    """By their shape, their training text, or the settings that a report of runs compares."""
+    from headway.reports.runs.comparison import DIVISION, FOLLOWING, SEED
+
+    if one.architecture != other.architecture:
+        return True
+    settings = [_flatten(manifest.provenance.settings) for manifest in (one, other)]
+    if not all(settings):  # nobody knows how a model from elsewhere was trained
+        return False
+    timed = all(told.get("training.max_minutes") for told in settings)
+    ignored = {SEED} | DIVISION | (FOLLOWING if timed else set())
+    names = (settings[0].keys() | settings[1].keys()) - ignored
+    data = [manifest.provenance.data for manifest in (one, other)]
+    return data[0] != data[1] or any(settings[0].get(name) != settings[1].get(name) for name in names)
+
+
+def _flatten(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"{section}.{name}": value for section, values in settings.items() for name, value in values.items()}
 
 
 def _base(language: str) -> str:

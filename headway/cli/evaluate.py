@@ -10,12 +10,14 @@ or on one of sacreBLEU's test sets, which it downloads:
 
     headway evaluate runs/en-de/best --testset wmt14 --from en --to de
 
-Several models, or several --hypotheses, are seeds of one system: their mean and spread is told.
+Several models, or several --hypotheses, are seeds of one system, and are averaged; --compare compares.
 """
 
 import json
+import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,7 +45,7 @@ def run(
     target_language: Annotated[str, typer.Option("--to", help="language of the translations")] = "",
     compare: Annotated[
         list[str] | None,
-        typer.Option(help="another system: a model or a file of translations; seeds parted by commas; repeatable"),
+        typer.Option(help="another system: a model or a file of translations; its seeds separated by commas; repeatable"),
     ] = None,
     training: Annotated[
         list[Path] | None, typer.Option(help="target side of the training text, to tell of rare words; repeatable")
@@ -52,7 +54,7 @@ def run(
     compound_split: Annotated[
         bool, typer.Option("--compound-split", help="also BLEU in the paper's manner: compounds put apart at hyphens")
     ] = False,
-    draws: Annotated[int, typer.Option(help="resampled test sets, for intervals and tests")] = 1000,
+    draws: Annotated[int, typer.Option(help="resampled test sets, for intervals and tests; 100 or more")] = 1000,
     beam: BeamOption = None,
     length_penalty: AlphaOption = None,
     penalty: PenaltyOption = None,
@@ -61,34 +63,54 @@ def run(
     report: Annotated[Path | None, typer.Option(help="page to write, such as evaluation.html")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    from headway.cli.entrants import check_directions, name_entrants
-    from headway.cli.evaluated import print_evaluation
-    from headway.data.readers import check_file, read_lines
-    from headway.evaluation.evaluate import evaluate
+    from headway.cli.entrants import check_directions, check_endings, name_entrants, note_other_settings, read_translations
+    from headway.cli.evaluation_table import print_evaluation
+    from headway.cli.given_files import check_given, check_together, read_text
+    from headway.data.readers import check_file
+    from headway.evaluation.evaluate import check_draws, check_references, evaluate
     from headway.evaluation.record import to_dict
     from headway.progress import Display
 
     _check(models, hypotheses, source, references, testset, report)
+    check_draws(draws)
     if testset:
-        from headway.evaluation.testsets import find_testset
+        from headway.evaluation.testsets import check_testset, find_testset
 
+        check_testset(testset, source_language, target_language)
+    entrants = name_entrants(models or [], hypotheses or [], compare or [])
+    others = [path for entrant in entrants[1:] for path in entrant.paths if path not in entrant.models]
+    given = {"--source": [source] if source else [], "--hypotheses": hypotheses or [], "--references": references or []}
+    check_given(given | {"--compare": others, "--training": training or []})
+    for path in training or []:
+        check_file(path)
+    check_directions(entrants, source_language, target_language)
+    translating = any(entrant.models for entrant in entrants)
+    if not translating:
+        _refuse_search(beam, length_penalty, penalty, engine, compute_type)
+    if testset:
         with Display() as display:
             display.update(f"Asking sacreBLEU for {testset}", 0, None)
             found = find_testset(testset, source_language, target_language)
         source, references = found.source, found.references
-    for path in training or []:
-        check_file(path)
     assert references
-    entrants = name_entrants(models or [], hypotheses or [], compare or [])
-    check_directions(entrants, source_language, target_language)
-    if source is None and any(entrant.models for entrant in entrants):
+    if source is None and translating:
         raise RequestError("A model needs a text to translate.", "Give it: --source test.en")
-    streams = [list(read_lines(path)) for path in references]
-    sources = list(read_lines(source)) if source else None
+    if source and not source_language and not target_language:
+        check_endings(entrants, source, references)
+    texts = [read_text(path, "references") for path in references]
+    streams = [text.lines for text in texts]
+    sources = None
+    if source:
+        text = read_text(source, "source")
+        for reference in texts:
+            check_together(text, reference)
+        sources = text.lines
+    written = read_translations(entrants, texts)
+    check_references(streams)
     search = {"beam": beam, "length_penalty": length_penalty, "penalty": penalty}
     with Display() as display:
         systems = [
-            entrant.translate(sources, streams, display, engine=engine, compute_type=compute_type, **search)
+            entrant.translate(sources, written, display, engine=engine, compute_type=compute_type, **search)
             for entrant in entrants
         ]
         evaluation = evaluate(
@@ -101,17 +123,17 @@ def run(
             draws=draws,
             on_progress=display.update,
         )
-        if report:
-            from headway.reports.evaluation.page import write_evaluation
-
-            page = write_evaluation(evaluation, report, title=_title(entrants, testset, references))
-            display.close()
-            display.say(f"The page is {page}.")
+    evaluation = replace(evaluation, notes=[*note_other_settings(entrants), *evaluation.notes])
     if as_json:
         print(json.dumps(to_dict(evaluation), ensure_ascii=False))
     else:
         print_evaluation(evaluation)
     sys.stdout.flush()
+    if report:
+        from headway.reports.evaluation.page import write_evaluation
+
+        page = write_evaluation(evaluation, report, title=_title(entrants, testset, references))
+        print(f"The page is {page}.", file=sys.stderr)
 
 
 def _check(
@@ -141,6 +163,23 @@ def _check(
             )
     if report and (report.is_dir() or report.suffix.lower() not in (".html", ".htm")):
         raise RequestError(f"{report} is no name for a page.", "Name a file, such as --report evaluation.html")
+    if report and not report.parent.is_dir():
+        raise RequestError(f"There is no directory {report.parent} for {report.name}.", "Make it first, or name another.")
+    if report and not os.access(report.parent, os.W_OK | os.X_OK):
+        raise RequestError(f"{report.parent} may not be written to.", "Give --report a place that you may write to.")
+
+
+def _refuse_search(beam: int | None, length_penalty: float | None, penalty: str | None, engine: str, compute_type: str) -> None:
+    """What a model is told helps nothing where none translates."""
+    search = {"--beam": beam, "--length-penalty": length_penalty, "--penalty": penalty}
+    computing = {"--engine": engine, "--compute-type": compute_type}
+    given = [name for name, value in search.items() if value is not None]
+    given += [name for name, value in computing.items() if value != "auto"]
+    if given:
+        raise RequestError(
+            f"{' and '.join(given)} would change nothing: translations that are there already are not made again.",
+            f"Leave out {' and '.join(given)}, or give a model and --source in place of --hypotheses.",
+        )
 
 
 def _read_all(paths: list[Path]) -> Iterator[str]:

@@ -21,6 +21,7 @@ from typing import Annotated, Any
 import typer
 
 from headway.cli.again import resumable
+from headway.cli.columns import print_table, print_text
 from headway.cli.settings import COMMAND, ConfigFile, given_settings, read_settings, takes_settings
 from headway.config import did_you_mean
 from headway.errors import RequestError
@@ -59,7 +60,7 @@ def run(
         )
     settings = read_settings(config_file, given_settings(context, options))
 
-    from headway.experiments.experiment import Experiment, Request, conduct, format_table
+    from headway.experiments.experiment import Experiment, Request, conduct
     from headway.experiments.variants import complete
     from headway.progress import Display
 
@@ -69,10 +70,12 @@ def run(
     request = Request(settings, out / name, seeds, tuple(rows or ()), model)
     with Display() as display, resumable():
         findings = conduct(name, experiment, request, display)
-    print("\n".join(format_table(findings.columns, findings.rows[:MOST_ROWS])))
+    print_table([findings.columns, *findings.rows[:MOST_ROWS]])
     if len(findings.rows) > MOST_ROWS:
         print(f"... and {len(findings.rows) - MOST_ROWS} more in {request.out / 'table.md'}")
-    print("\n".join(["", *findings.story]))
+    print()
+    for line in findings.story:
+        print_text(line)
     sys.stdout.flush()
     made = [path.name for path in findings.pictures if path.suffix == ".png"]
     print(f"\nIn {request.out}: {', '.join(['table.md', 'results.json', *made])}", file=sys.stderr)

@@ -21,12 +21,16 @@ head, alignment, the distribution at each step, the beam's tree. GPT, BERT, T5 a
 writes one picture of that page as .svg and .png, for a paper; others are cross-2, alignment, distribution, ..., or all.
 """
 
+import os
+import shlex
+import textwrap
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headway.errors import RequestError
+from headway.errors import DataError, RequestError
 
 if TYPE_CHECKING:
     from headway.family.kinds import Verb
@@ -38,7 +42,10 @@ if TYPE_CHECKING:
 
 def run(
     model: Annotated[Path, typer.Argument(help="directory of the model")],
-    sentence: Annotated[str, typer.Argument(help="the sentence to look into, in quotes; for a ViT the file of a picture")],
+    words: Annotated[
+        list[str],
+        typer.Argument(metavar="SENTENCE", help="the sentence to look into, in quotes; for a ViT the file of a picture"),
+    ],
     target: Annotated[str | None, typer.Option(help="a translation to read instead of the model's own")] = None,
     out: Annotated[Path, typer.Option("--output", "-o", help="directory to write to")] = Path("inspect"),
     layer: Annotated[int | None, typer.Option(min=1, help="pictures of this layer only; the page always has all")] = None,
@@ -47,20 +54,41 @@ def run(
         list[str] | None, typer.Option(help="a picture of the glass box by itself, as .svg and .png, or all; repeatable")
     ] = None,
 ) -> None:
-    from headway.architectures import VitArchitecture
+    from headway.architectures import TwoStacks, VitArchitecture
     from headway.bundle import read_manifest
     from headway.family.kinds import find_verb
     from headway.progress import Display
+    from headway.reports.glass.page import check_pictures
+    from headway.reports.glass.pictures import foresee_pictures
+    from headway.reports.inside.page import check_layer
 
+    if len(words) > 1:
+        whole = shlex.quote(" ".join(words))
+        raise RequestError(f"There are {len(words)} arguments after the model.", f"Put the sentence in quotes: {whole}")
+    if out.exists() and not out.is_dir():
+        raise RequestError(f"{out} is a file.", "Give --output a directory.")
+    (sentence,) = words
     architecture = read_manifest(model).architecture
     verb = find_verb(architecture)
     if target is not None and verb != "translate":
         raise RequestError(f"{model} does not translate: it has no translation to read.", "Leave out --target.")
     if layer is not None and (full or picture):
         raise RequestError("The glass box has all layers.", "Leave out --layer; --picture encoder-2 is one of a layer.")
+    deepest = max(architecture.n_layers, architecture.n_decoder_layers if isinstance(architecture, TwoStacks) else 0)
+    check_layer(layer, deepest)
+    if picture:
+        check_pictures(picture, foresee_pictures(architecture, searched=target is None))
+    is_file = os.path.isfile(sentence)  # noqa: PTH113 (no text is too long for it)
+    if isinstance(architecture, VitArchitecture) and not is_file:
+        raise DataError(
+            f"There is no file {sentence}.", f"{model} reads pictures, not text: give the file of one, as seven.png."
+        )
     with Display() as display:
+        if is_file and not isinstance(architecture, VitArchitecture):
+            display.say(f"{sentence} is also a file: what is read here is its name, not what it holds.")
         if full or picture:
             glass = _see(model, verb, sentence, target, display)
+            glass = replace(glass, answer=_tell_answer(verb, glass.answer))
             _write_glass(glass, out, full, picture or [], display)
         elif isinstance(architecture, VitArchitecture):
             _write_pictures(model, Path(sentence), out, layer, display)
@@ -69,6 +97,7 @@ def run(
             _write_page(inside, inside.translation, sentence, out, layer, display)
         else:
             reading = _read(model, verb, sentence)
+            reading = replace(reading, answer=_tell_answer(verb, reading.answer))
             _write_page(reading, reading.answer, sentence, out, layer, display)
 
 
@@ -90,6 +119,16 @@ def _read(model: Path, verb: "Verb", text: str) -> "Reading":
     if verb == "generate":
         return Generator.load(model).inspect(text)
     return Filler.load(model).inspect(text) if verb == "fill" else Classifier.load(model).inspect(text)
+
+
+def _tell_answer(verb: "Verb", answer: str) -> str:
+    """So that a person knows what it is: a class by that word, and what leaves no mark on a screen by its name."""
+    if verb == "classify":
+        return f"class {answer}"
+    if verb == "generate" and not any(letter.isprintable() and not letter.isspace() for letter in answer.removeprefix("…")):
+        following = answer.removeprefix("…")
+        return f"…{'‹line break›' if chr(10) in following else '‹space›' if following.isspace() else '‹nothing to see›'}"
+    return answer
 
 
 def _see(model: Path, verb: "Verb", sentence: str, target: str | None, display: "Display") -> "Glass":
@@ -120,7 +159,7 @@ def _write_glass(glass: "Glass", out: Path, full: bool, pictures: list[str], dis
     display.say(f"{glass.sentence}\n→ {glass.answer}" if glass.answer else glass.sentence)
     if pictures:
         written = write_pictures(glass, pictures, out, display)
-        display.say(f"Made {', '.join(str(path) for path in written if path.suffix == '.png')}, and a .svg of each.")
+        display.say(_tell_made(written, out))
     if full:
         page = write_glass(glass, out)
         display.say(f"Made {page}. Open in a browser:\n  {page.absolute().as_uri()}")
@@ -139,6 +178,14 @@ def _write_pictures(model: Path, path: Path, out: Path, layer: int | None, displ
     from headway.reports.inside.picture_attention import write_picture_inside
 
     reading = Classifier.load(model).inspect_picture(path)
+    reading = replace(reading, answer=_tell_answer("classify", reading.answer))
     display.say(f"{path}\n→ {reading.answer}")
     written = write_picture_inside(reading, path.name, out, display, only_layer=layer)
-    display.say(f"Made in {out}: {', '.join(file.name for file in written if file.suffix == '.png')}, and a .svg of each.")
+    display.say(_tell_made(written, out))
+
+
+def _tell_made(written: list[Path], out: Path) -> str:
+    if len(written) == 2:
+        return f"Made {written[0]} and {written[1].name}."
+    names = ", ".join(path.stem for path in written if path.suffix == ".png")
+    return textwrap.fill(f"Made in {out}, each as .png and .svg: {names}.", 100, break_long_words=False, break_on_hyphens=False)

@@ -11,6 +11,7 @@ that differ by their seed alone count as one system, with mean and spread.
 """
 
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +20,11 @@ import typer
 from headway.errors import RequestError
 
 if TYPE_CHECKING:
+    from headway.evaluation.evaluation import Evaluation
     from headway.reports.runs.comparison import Compared
+
+WIDTH = 100  # columns of a terminal that lines keep to
+SHORTEST = 12  # letters of a name that are always told
 
 
 def run(
@@ -48,22 +53,69 @@ def run(
         write_json(_gather(compared))
     else:
         write(_tabulate(compared))
-    for note in compared.notes:
-        print(note, file=sys.stderr)
+    for note in [*compared.notes, *(note for one in compared.evaluations for note in one.notes)]:
+        print(textwrap.fill(note, WIDTH, break_long_words=False, break_on_hyphens=False), file=sys.stderr)
     print(f"Made {page}. Open in a browser:\n  {page.absolute().as_uri()}", file=sys.stderr)
 
 
 def _tabulate(compared: "Compared") -> str:
-    """A line for each run, columns as wide as they must be."""
-    from headway.reports.runs.comparison import tell_rows, tested_by
+    """The runs by their scores, then by size and speed; then systems, and tests between them, where there are several."""
+    from headway.reports.runs.comparison import has_parts, tell_rows, tested_by
 
-    lines = [["run", *tested_by(compared.runs), "parameters", "updates", "time", "tokens/s", "of peak"]]
-    for row in tell_rows(compared):
-        scores = [f"{score} ({interval})" if interval else score for score, interval in row["scores"]]
-        lines.append([row["name"], *scores, *(row[name] for name in ("size", "updates", "time", "speed", "peak"))])
+    rows, columns, apart = tell_rows(compared), tested_by(compared.runs), has_parts(compared)
+    tables = []
+    if columns:
+        scored = [["run", *(["tested on"] if apart else []), *columns]]
+        for row in rows:
+            scores = [f"{score} ({interval})" if interval else score for score, interval in row["scores"]]
+            scored.append([row["name"], *([row["part"]] if apart else []), *scores])
+        tables.append(_align(scored))
+    if apart:
+        tables.append("Scores on different sets of sentences, or on unknown ones, cannot be compared.\n")
+    size = [["run", "parameters", "updates", "time", "tokens/s", "of peak"]]
+    size += [[row[name] for name in ("name", "size", "updates", "time", "speed", "peak")] for row in rows]
+    tables.append(_align(size))
+    for evaluation in compared.evaluations:
+        tables += _tell_systems(evaluation)
+    return "\n".join(tables)
+
+
+def _tell_systems(evaluation: "Evaluation") -> list[str]:
+    """Mean and spread of what has several seeds; each system beside the first one, with what the tests say."""
+    from headway.evaluation.evaluation import TITLES
+
+    found = []
+    several = [result for result in evaluation.results if len(result.scores) > 1]
+    if several:
+        lines = [["mean ± spread over seeds", *TITLES.values()]]
+        for result in several:
+            figures = [f"{result.mean[metric]:.2f} ± {result.spread[metric] or 0:.2f}" for metric in TITLES]
+            lines.append([result.name, *figures])
+        found.append(_align(lines))
+    for other in evaluation.results[1:]:
+        lines = []
+        for one in evaluation.comparisons:
+            if one.system == other.name:
+                interval = f"[{one.interval[0]:+.2f}, {one.interval[1]:+.2f}]" if one.interval else ""
+                lines.append([f"  {TITLES[one.metric]}", f"{one.difference:+.2f}", interval, one.tell_verdict()])
+        if lines:
+            names = [_shorten(one.name, WIDTH // 2 - 10) for one in (other, evaluation.results[0])]
+            found.append(f"{names[0]}, compared with {names[1]}:\n{_align(lines)}")
+    return found
+
+
+def _align(lines: list[list[str]]) -> str:
+    """Columns as wide as they must be. A long name gives way in its middle, where the line would be too long."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    rows = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
-    return "".join(f"{row.rstrip()}\n" for row in rows)
+    room = max(SHORTEST, WIDTH - sum(width + 2 for width in widths[1:]))
+    widths[0] = min(widths[0], room)
+    rows = ([_shorten(name, room), *cells] for name, *cells in lines)
+    told = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "".join(f"{row.rstrip()}\n" for row in told)
+
+
+def _shorten(name: str, room: int) -> str:
+    return name if len(name) <= room else f"{name[: room // 3]}…{name[len(name) - (room - room // 3 - 1) :]}"
 
 
 def _gather(compared: "Compared") -> dict[str, Any]:

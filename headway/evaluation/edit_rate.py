@@ -72,10 +72,24 @@ class _Table:
         fits = len(reference) < BAND
         self._surely_inside = len(reference) + length if fits else 2 * (BAND - 1) - abs(len(reference) - length)
 
-    def fill(self, words: Sequence[str], first: Row | None = None) -> list[Row]:
-        """The row before the first word, or the one given, and one after each word."""
-        grows, falls, distance = first or (self._all, 0, len(self.reference))
-        rows = [(grows, falls, distance)]
+    def fill(self, words: Sequence[str]) -> list[Row]:
+        """The row before the first word, and one after each word."""
+        first = (self._all, 0, len(self.reference))
+        return [first, *self._follow(words, first)]
+
+    def measure(self, words: Sequence[str], first: Row) -> int:
+        """The distance alone of a hypothesis that goes on with these words after a row. Most of the time goes into this.
+
+        Whether its path leaves the band is not looked at here: that only makes it larger.
+        """
+        row = first
+        for row in self._follow(words, first):  # noqa: B007 (the last one is what counts)
+            pass
+        return row[2]
+
+    def _follow(self, words: Sequence[str], first: Row) -> Iterator[Row]:
+        """The row after each word."""
+        grows, falls, distance = first
         masks, everything, top = self._masks, self._all, self._top
         for word in words:
             equal = masks.get(word, 0)
@@ -90,29 +104,7 @@ class _Table:
             down <<= 1
             grows = (down | ~(steps | up)) & everything
             falls = up & steps & everything
-            rows.append((grows, falls, distance))
-        return rows
-
-    def measure(self, words: Sequence[str], first: Row) -> int:
-        """The distance alone of a hypothesis that goes on with these words after a row. Most of the time goes into this.
-
-        Whether its path leaves the band is not looked at here: that only makes it larger.
-        """
-        grows, falls, distance = first
-        masks, everything, top = self._masks, self._all, self._top
-        for word in words:
-            equal = masks.get(word, 0)
-            steps = (((equal & grows) + grows) ^ grows) | equal | falls
-            up = falls | (everything & ~(steps | grows))
-            down = grows & steps
-            if up & top:
-                distance += 1
-            elif down & top:
-                distance -= 1
-            up = (up << 1) | 1
-            grows = ((down << 1) | ~(steps | up)) & everything
-            falls = up & steps & everything
-        return distance
+            yield grows, falls, distance
 
     def may_leave_band(self, distance: int) -> bool:
         return distance > self._surely_inside

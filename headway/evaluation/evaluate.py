@@ -7,38 +7,43 @@ from dataclasses import dataclass
 import numpy as np
 
 from headway.errors import DataError, RequestError
+from headway.evaluation.breakdowns.faults import break_by_omission, break_by_repetition
+from headway.evaluation.breakdowns.kept import break_by_names, break_by_numbers
+from headway.evaluation.breakdowns.lengths import break_by_length
+from headway.evaluation.breakdowns.rare import break_by_rarity
+from headway.evaluation.breakdowns.words import is_mostly_unspaced
 from headway.evaluation.compounds import score_split
 from headway.evaluation.evaluation import TITLES, Breakdown, Comparison, Evaluation, Result, System
 from headway.evaluation.extremes import find_extremes
-from headway.evaluation.faults import break_by_omission, break_by_repetition
 from headway.evaluation.formulas import compute
-from headway.evaluation.kept import break_by_names, break_by_numbers
-from headway.evaluation.lengths import break_by_length
 from headway.evaluation.metrics import Metric, Score, Scores, check_lengths
-from headway.evaluation.rare import break_by_rarity
-from headway.evaluation.resampling import DRAWS, OnDraw, estimate_interval, resample
-from headway.evaluation.significance import FEWEST_DIFFERENT, TRIALS, count_different, find_bootstrap_p, randomise
+from headway.evaluation.resampling import DRAWS, OnDraw, average_seeds, draw_seeds, estimate_interval, read_seed, resample
+from headway.evaluation.significance import FEWEST_DIFFERENT, TRIALS, count_different, find_bootstrap_p, find_seeds_p, randomise
 from headway.evaluation.statistics import OnProgress, Statistics, extract
-from headway.evaluation.words import is_mostly_unspaced
 
 FEWEST = 30  # sentences: a bootstrap of fewer draws too few different ones, and its intervals are too narrow
 FEWEST_DRAWS = 100  # fewer leave two or none beyond each end of an interval
+NAMED = 5  # lines with blank references
 TOLD = 10_000  # lines of training text read before progress is told
 
 
 @dataclass(frozen=True)
 class _Measured:
-    """A system's seeds: statistics of each, and what each draw of sentences scored; no draws of too few sentences."""
+    """A system's seeds: statistics of each, what each draw of sentences scored, and which seeds each draw has.
+
+    There are no draws of too few sentences.
+    """
 
     system: System
     seeds: list[Statistics]
     drawn: list[dict[Metric, np.ndarray]]
+    weights: np.ndarray  # [draws, seeds]
 
     def mean(self, metric: Metric) -> float:
         return sum(seed.scores[metric] for seed in self.seeds) / len(self.seeds)
 
     def mean_drawn(self, metric: Metric) -> np.ndarray:
-        return np.mean([drawn[metric] for drawn in self.drawn], axis=0)
+        return average_seeds([drawn[metric] for drawn in self.drawn], self.weights)
 
 
 def evaluate(
@@ -56,6 +61,10 @@ def evaluate(
 
     `references` are streams, a list for each translator. `training` is the target side of the training text. `draws` is the
     number of resampled test sets; randomisation has ten times as many trials.
+
+    Intervals and p-values tell of the luck in the choice of sentences and, where a system has several seeds, of that in its
+    training: each draw takes other sentences, the same for all systems, and of each system other seeds. Of a system with one
+    seed nobody knows how lucky it was, and all is sacreBLEU's.
     """
     _check(systems, references, sources, draws)
     draws = draws if len(references[0]) >= FEWEST else 0
@@ -64,7 +73,8 @@ def evaluate(
     is_unspaced = is_mostly_unspaced(references[0])
     best, worst, apart = find_extremes(systems, [one.seeds[0] for one in measured], references, sources)
     compounds = [
-        score_split(system, references, lowercase=lowercase, draws=draws) if compound_split else None for system in systems
+        score_split(one.system, references, lowercase=lowercase, weights=one.weights) if compound_split else None
+        for one in measured
     ]
     told = None if training is None or is_unspaced else _tell_lines(training, on_progress)
     breakdowns: list[Breakdown | None] = [
@@ -90,21 +100,46 @@ def evaluate(
 def _check(systems: Sequence[System], references: Sequence[Sequence[str]], sources: Sequence[str] | None, draws: int) -> None:
     if not systems:
         raise RequestError("There is no system to evaluate.", "Give a model, or a file of translations.")
-    if draws < FEWEST_DRAWS:
-        raise RequestError(
-            f"{draws} draws are too few for an interval of 95 %.", f"Take {FEWEST_DRAWS} or more; 1,000 are usual."
-        )
+    check_draws(draws)
     for system in systems:
         for output in system.outputs:
             try:
                 check_lengths(output, references)
             except DataError as error:
                 raise DataError(f"{system.name}: {error.problem}", error.remedy) if len(systems) > 1 else error from None
-    if sources is not None and len(sources) != len(references[0]):
-        raise DataError(
-            f"There are {len(sources):,} lines of source text, but {len(references[0]):,} of references.",
-            "Each source needs its reference on the same line.",
+    if sources is not None:
+        check_sources(sources, references)
+    check_references(references)
+
+
+def check_references(references: Sequence[Sequence[str]]) -> None:
+    """Something must be written in them: without that every score is 0, and means nothing."""
+    if references and references[0] and len(_find_blank(references)) == len(references[0]):
+        raise DataError("All references are blank: there is nothing to compare with.", "Give the right file of references.")
+
+
+def _find_blank(references: Sequence[Sequence[str]]) -> list[int]:
+    """Lines, counted from 1, that no reference has anything on."""
+    lines = enumerate(zip(*references, strict=True), start=1)
+    return [number for number, texts in lines if not any(text.strip() for text in texts)]
+
+
+def check_draws(draws: int) -> None:
+    """Enough of them, and a seed to begin with."""
+    if draws < FEWEST_DRAWS:
+        raise RequestError(
+            f"{draws} draws are too few for an interval of 95 %.", f"Take {FEWEST_DRAWS} or more; 1,000 are usual."
         )
+    read_seed()
+
+
+def check_sources(sources: Sequence[str], references: Sequence[Sequence[str]]) -> None:
+    for stream in references:
+        if len(stream) != len(sources):
+            raise DataError(
+                f"There are {len(sources):,} lines of source, but {len(stream):,} of references.",
+                "Each source needs its reference on the same line.",
+            )
 
 
 def _measure(
@@ -121,9 +156,9 @@ def _measure(
         sums = iter(resample([seed.counts[name] for seed in seeds for name in TITLES], draws, _told("Drawing", on_progress)))
         drawn = [{name: compute(name, next(sums)) for name in TITLES} for _ in seeds]
     measured = []
-    for system in systems:
+    for number, system in enumerate(systems):
         many = len(system.outputs)
-        measured.append(_Measured(system, seeds[:many], drawn[:many]))
+        measured.append(_Measured(system, seeds[:many], drawn[:many], draw_seeds(many, draws, number)))
         seeds, drawn = seeds[many:], drawn[many:]
     return measured
 
@@ -167,7 +202,8 @@ def _compare(measured: Sequence[_Measured], draws: int, on_progress: OnProgress 
             interval = bootstrap = randomisation = None
             if draws:
                 differences = other.mean_drawn(metric) - first.mean_drawn(metric)
-                interval, bootstrap = estimate_interval(differences), find_bootstrap_p(difference, differences)
+                find_p = find_bootstrap_p if place in alone else find_seeds_p
+                interval, bootstrap = estimate_interval(differences), find_p(difference, differences)
                 randomisation = randomised.get(place, {}).get(metric)
                 counts = [[seed.counts[metric] for seed in one.seeds] for one in (first, other)]
                 if (different := count_different(counts[0], counts[1])) < FEWEST_DIFFERENT:
@@ -192,16 +228,23 @@ def _note(systems: Sequence[System], references: Sequence[Sequence[str]], is_uns
             f"{sentences} sentences are too few for intervals and tests: they would be narrower than the truth. "
             f"From {FEWEST} on they are given; a thousand and more make them useful."
         )
-    blank = sum(not any(text.strip() for text in texts) for texts in zip(*references, strict=True))
-    if blank:
-        notes.append(f"{blank} of {sentences} references are blank: whatever is written there counts as wrong.")
+    if blank := _find_blank(references):
+        lines = ", ".join(f"{number:,}" for number in blank[:NAMED]) + (", …" if len(blank) > NAMED else "")
+        notes.append(
+            f"{len(blank):,} of {sentences:,} references {'is' if len(blank) == 1 else 'are'} blank "
+            f"(line{'' if len(blank) == 1 else 's'} {lines}): whatever is translated there counts as wrong."
+        )
     if is_unspaced:
         notes.append(
             "The references' script sets no spaces between words: BLEU (tokeniser 13a) and TER see few words, and only chrF "
             "is to be trusted. Breakdowns count characters." + (" Rare words are left out." if has_training else "")
         )
     if any(len(system.outputs) > 1 for system in systems) and len(systems) > 1:
-        notes.append("Seeds are compared by their mean, with the bootstrap alone: randomisation knows no seeds.")
+        alone = any(len(system.outputs) == 1 for system in systems)
+        notes.append(
+            "Seeds are compared by their mean, with the bootstrap alone, which draws seeds as well as sentences; randomisation "
+            "knows no seeds." + (" A system with one seed is taken as if training had no luck in it." if alone else "")
+        )
     return notes
 
 

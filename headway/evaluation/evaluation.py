@@ -2,10 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from headway.evaluation.metrics import Metric, Score, Scores
 
 TITLES: dict[Metric, str] = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
+Verdict = Literal["better", "worse", "no clear difference", "equal", "not tested"]
+FEW = 20  # cases: of fewer, a share moves by more than five points with each
+LEVEL = 0.05  # of p-values: above it, nothing is said to be better
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,7 @@ class Result:
     name: str
     scores: list[Scores]  # one for each seed
     mean: dict[Metric, float]
-    interval: dict[Metric, tuple[float, float] | None]  # 95 %, of the mean; None where there are too few sentences
+    interval: dict[Metric, tuple[float, float] | None]  # 95 %, of the mean, seeds' luck included; None of too few sentences
     spread: dict[Metric, float | None]  # None with one seed
     compound_split: Score | None = None  # BLEU in the paper's manner, where it was asked for
 
@@ -36,8 +40,37 @@ class Comparison:
     metric: Metric
     difference: float  # of the system, above the first one
     interval: tuple[float, float] | None  # 95 %, by paired bootstrap; None where there are too few sentences
-    bootstrap_p: float | None  # Koehn (2004)
+    bootstrap_p: (
+        float | None
+    )  # Koehn (2004), with seeds drawn too where there are several; None also where too few sentences differ
     randomisation_p: float | None  # Riezler and Maxwell (2005); None also where a system has several seeds
+
+    @property
+    def verdict(self) -> Verdict:
+        """In plain words, wherever a comparison is told: better or worse only if each test that was made says so."""
+        made = self._tests().values()
+        if self.difference == 0:
+            return "equal"
+        if not made:
+            return "not tested"
+        if max(made) >= LEVEL:
+            return "no clear difference"
+        return "better" if (self.difference > 0) == (self.metric != "ter") else "worse"
+
+    def tell_verdict(self) -> str:
+        """With the p-values that it rests on, or why there are none."""
+        told = ", ".join(f"p {_tell(p)} by {name}" for name, p in self._tests().items())
+        if self.verdict == "not tested":
+            told = "too few sentences differ" if self.interval else "too few sentences"
+        return f"{self.verdict} ({told})" if told else self.verdict
+
+    def _tests(self) -> dict[str, float]:
+        tests = {"bootstrap": self.bootstrap_p, "randomisation": self.randomisation_p}
+        return {name: p for name, p in tests.items() if p is not None}
+
+
+def _tell(p: float) -> str:
+    return "< 0.0001" if p < 0.0001 else f"= {p:.4f}"
 
 
 @dataclass(frozen=True)
@@ -47,6 +80,10 @@ class Bucket:
     name: str
     count: int
     values: list[float | None]
+
+    @property
+    def is_few(self) -> bool:
+        return self.count < FEW
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ def check_lengths(hypotheses: Sequence[str], references: Sequence[Sequence[str]]
         if len(stream) != len(hypotheses):
             which = "the reference" if len(references) == 1 else f"reference {number} of {len(references)}"
             raise DataError(
-                f"There are {len(hypotheses)} lines of translations, but {which} has {len(stream)}.",
+                f"There are {len(hypotheses):,} lines of translations, but {which} has {len(stream):,}.",
                 "Each translation needs its reference on the same line.",
             )
     if not hypotheses:

@@ -12,7 +12,7 @@ def to_dict(evaluation: Evaluation) -> dict[str, Any]:
         **_describe_scores(evaluation.results[0]),
         "sentences": evaluation.sentences,
         "systems": [_describe(result) for result in evaluation.results],
-        "comparisons": [asdict(comparison) for comparison in evaluation.comparisons],
+        "comparisons": [{**asdict(one), "verdict": one.verdict} for one in evaluation.comparisons],
         "breakdowns": [asdict(breakdown) for breakdown in evaluation.breakdowns],
         "best": [asdict(sentence) for sentence in evaluation.best],
         "worst": [asdict(sentence) for sentence in evaluation.worst],

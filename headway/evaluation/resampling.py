@@ -1,7 +1,7 @@
-"""Test sets as they might have been: sentences drawn from the one there is, and scores of each draw.
+"""Test sets and trainings as they might have been: sentences drawn from those there are, seeds too, and scores of each draw.
 
-The draws are those of sacreBLEU, from its seed: 12345, or what the environment variable SACREBLEU_SEED says (`none` for another
-each time).
+The draws of sentences are those of sacreBLEU, from its seed: 12345, or what the environment variable SACREBLEU_SEED says
+(`none` for another each time). It knows no seeds of training; those are drawn from the same number, for each system anew.
 """
 
 import os
@@ -33,6 +33,23 @@ def draw_swaps(sentences: int, trials: int) -> Iterator[np.ndarray]:
     generator = _start()
     for rows in _divide(sentences, trials):
         yield generator.integers(2, size=(rows, sentences), dtype=np.bool_).astype(np.float64)
+
+
+def draw_seeds(seeds: int, draws: int, system: int) -> np.ndarray:
+    """Weights [draws, seeds]: each draw is the mean of some of a system's seeds, drawn as sentences are.
+
+    One less is drawn than there are: means of `n` drawn from `n` stray too little, by a factor of sqrt((n - 1) / n), which is
+    much where `n` is two or three, and means of `n - 1` as much as they should (McCarthy and Snowden, 1985; Rao and Wu, 1988).
+    """
+    if seeds == 1:
+        return np.ones((draws, 1))
+    generator = np.random.default_rng(np.random.SeedSequence(read_seed(), spawn_key=(system,)))
+    return generator.multinomial(seeds - 1, np.full(seeds, 1 / seeds), size=draws) / (seeds - 1)
+
+
+def average_seeds(scores: Sequence[np.ndarray], weights: np.ndarray) -> np.ndarray:
+    """What each draw of sentences scored, of each seed [draws], as one figure a draw."""
+    return (np.stack(scores, axis=1) * weights).sum(axis=1)
 
 
 def resample(parts: Sequence[np.ndarray], draws: int, on_draw: OnDraw | None = None) -> list[np.ndarray]:
@@ -69,9 +86,14 @@ def _divide(sentences: int, draws: int) -> Iterator[int]:
 
 
 def _start() -> Any:
+    return np.random.default_rng(read_seed())
+
+
+def read_seed() -> int | None:
+    """None is another one each time."""
     word = os.environ.get("SACREBLEU_SEED", "12345")
     if word.lower() == "none":
-        return np.random.default_rng()
+        return None
     if not word.isdecimal():
         raise RequestError(f"SACREBLEU_SEED is {word!r}.", "It must be a whole number, or none; without it, it is 12345.")
-    return np.random.default_rng(int(word))
+    return int(word)

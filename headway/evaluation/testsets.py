@@ -24,8 +24,8 @@ class TestSet:
     references: list[Path]
 
 
-def find_testset(name: str, source_language: str, target_language: str) -> TestSet:
-    """The files of a test set, downloaded if they are not there."""
+def check_testset(name: str, source_language: str, target_language: str) -> None:
+    """Refuse what sacreBLEU does not have, before anything is downloaded."""
     from sacrebleu.dataset import DATASETS
 
     if not source_language or not target_language:
@@ -40,6 +40,14 @@ def find_testset(name: str, source_language: str, target_language: str) -> TestS
     if pair not in dataset.langpairs:
         pairs = sorted(dataset.langpairs)
         raise RequestError(f"{name} has no {pair}.{did_you_mean(pair, pairs)}", f"It has: {_list(pairs)}.")
+
+
+def find_testset(name: str, source_language: str, target_language: str) -> TestSet:
+    """The files of a test set, downloaded if they are not there."""
+    from sacrebleu.dataset import DATASETS
+
+    check_testset(name, source_language, target_language)
+    dataset, pair = DATASETS[name], f"{source_language}-{target_language}"
     folder = Path(dataset._outdir)
     with _downloading(name, folder):
         return TestSet(Path(dataset.get_source_file(pair)), [Path(file) for file in dataset.get_reference_files(pair)])
@@ -47,17 +55,23 @@ def find_testset(name: str, source_language: str, target_language: str) -> TestS
 
 @contextmanager
 def _downloading(name: str, folder: Path) -> Iterator[None]:
-    """Whatever goes wrong in sacreBLEU's code, said in our words: it exits, logs and raises in many ways."""
+    """Whatever goes wrong in sacreBLEU's code, said in our words: it exits, logs and raises in many ways.
+
+    What it locked while it failed is taken away again.
+    """
     logger, before = logging.getLogger("sacrebleu"), socket.getdefaulttimeout()
     was_disabled, logger.disabled = logger.disabled, True
     socket.setdefaulttimeout(PATIENCE)
+    locked = set(folder.rglob("*.lock"))
     try:
         yield
     except SystemExit:
+        _unlock(folder, locked)
         raise HeadwayError(
             f"The test set {name} was downloaded, but is not what sacreBLEU expects.", f"Delete {folder}, and try again."
         ) from None
     except Exception as error:
+        _unlock(folder, locked)
         cause = getattr(error, "reason", None) or error
         reason = getattr(cause, "strerror", None) or str(cause) or type(error).__name__
         raise HeadwayError(
@@ -67,6 +81,11 @@ def _downloading(name: str, folder: Path) -> Iterator[None]:
     finally:
         socket.setdefaulttimeout(before)
         logger.disabled = was_disabled
+
+
+def _unlock(folder: Path, before: set[Path]) -> None:
+    for lock in set(folder.rglob("*.lock")) - before:
+        lock.unlink(missing_ok=True)
 
 
 def _list(names: list[str]) -> str:

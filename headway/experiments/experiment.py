@@ -128,20 +128,6 @@ def _check(name: str, experiment: Experiment, request: Request) -> None:
         check_request(request.settings)
 
 
-def format_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines for a terminal. The first column is text, the others are figures."""
-    widths = [max(len(row[at]) for row in [columns, *rows]) for at in range(len(columns))]
-    rule = ["-" * width for width in widths]
-
-    def line(cells: Sequence[str]) -> str:
-        told = (
-            f"{cell:>{width}}" if at else f"{cell:<{width}}" for at, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        )
-        return "  ".join(told)
-
-    return [line(cells) for cells in (columns, rule, *rows)]
-
-
 def format_markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     rule = ["-" * 3 + (":" if at else "") for at in range(len(columns))]
     return [f"| {' | '.join(cells)} |" for cells in (columns, rule, *rows)]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from headway.errors import HeadwayError, RequestError
-from headway.evaluation.lengths import choose_edges
+from headway.evaluation.breakdowns.lengths import choose_edges
 from headway.experiments.by_length import judge_by_length
 from headway.experiments.comparing import gather, tabulate, tell_winners
 from headway.experiments.experiment import Findings, Request, read_json

@@ -95,6 +95,7 @@ class Stack:
     labels: list[str]  # what its positions read
     forwards: bool  # masked: no position sees those after it
     bias: np.ndarray | None  # [H, T, T] what is added to the scores by distance (T5)
+    scaled: bool  # dot products are divided by sqrt(d_k)
     d_k: int
     d_v: int
     pre_norm: bool

@@ -26,6 +26,7 @@ def see_stack(stack: Encoder | Decoder, calls: Calls, labels: list[str]) -> Stac
         labels=labels,
         forwards=isinstance(stack, Decoder),
         bias=None if stack.distances is None else to_numpy(calls.last(stack.distances).output)[0],
+        scaled=first.attention.scale is None,
         d_k=first.attention.d_k,
         d_v=first.attention.d_v,
         pre_norm=isinstance(first.attention_residual, PreNorm),

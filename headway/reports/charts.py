@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 COLOURS = 8  # that report.css has; the next one is the first again
+DASHES = ("", "7 3", "2 3", "9 3 2 3", "14 4")  # that tell lines apart where colours do not; five, so that 40 pairs differ
 POINTS = 300  # of a line: more cannot be told apart on any screen
 
 Point = tuple[float, float]
@@ -50,6 +51,7 @@ class Drawn:
     colour: int
     line: str
     dots: str
+    dash: str  # of the line, as SVG has it
 
 
 @dataclass(frozen=True)
@@ -73,21 +75,24 @@ def make_track(values: Iterable[float], *, zero: bool = False) -> Track:
 def make_plot(title: str, across: str, curves: Sequence[Curve], *, note: str = "", zero: bool = False) -> Plot | None:
     """Curves in one box, from nothing on to the right, with `zero` upwards too; None if there is not a single point."""
     kept = []
-    for curve in curves:
+    for number, curve in enumerate(curves):
         points = [point for point in curve.points if all(map(math.isfinite, point))]
         if points:
-            kept.append((curve, points if curve.dots else thin(points)))
+            kept.append((curve, points if curve.dots else thin(points), DASHES[number % len(DASHES)]))
     if not kept:
         return None
-    end = max(x for _, points in kept for x, _ in points) or 1.0
-    up = make_track((y for _, points in kept for _, y in points), zero=zero)
+    end = max(0.0, *(x for _, points, _ in kept for x, _ in points)) or 1.0
+    values = [y for _, points, _ in kept for _, y in points]
+    if min(values) == max(values):  # no distance to choose a scale by: from nothing on, with room above
+        values += [0.0, 1.25 * values[0] or 1.0]
+    up = make_track(values, zero=zero)
     x_ticks = [Tick(_share(mark, 0.0, end), tell(mark)) for mark in round_numbers(0.0, end) if mark <= end]
     drawn = []
-    for curve, points in kept:
+    for curve, points, dash in kept:
         places = [f"{_share(x, 0.0, end):g} {100 - up.at(y):g}" for x, y in points]
         line = "M" + " L".join(places) if len(places) > 1 else ""
         dots = "".join(f"M{place}h0" for place in places) if curve.dots or not line else ""
-        drawn.append(Drawn(curve.name, curve.colour % COLOURS, line, dots))
+        drawn.append(Drawn(curve.name, curve.colour % COLOURS, line, dots, dash))
     return Plot(title, across, x_ticks, up.ticks, drawn, note)
 
 

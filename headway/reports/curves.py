@@ -2,7 +2,6 @@
 
 import io
 import json
-import math
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from headway.atomic import write_file
 from headway.errors import DataError, HeadwayError
 
 _TRAIN, _VALID, _BLEU, _QUIET = "#7a8794", "#c8401f", "#1f6f8b", "#5b6570"
+LARGEST = 1e300  # a number above it cannot be drawn, nor added to others
 
 Record = dict[str, float]
 
@@ -51,7 +51,8 @@ def draw_learning_curve(metrics: Path, picture: Path) -> None:
 
 
 def read_metrics(path: Path) -> list[Record]:
-    """The reports of a run, in order. A line that was torn by a kill is passed over; so is what a resumed run did again."""
+    """The reports of a run, in order. A line that was torn by a kill is passed over, and a figure that is no finite number;
+    so is what a resumed run did again."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
     except OSError as error:
@@ -62,7 +63,8 @@ def read_metrics(path: Path) -> list[Record]:
             record = json.loads(line)
         except ValueError:
             continue
-        if not isinstance(record, dict) or "step" not in record:
+        record = {name: value for name, value in record.items() if _is_number(value)} if isinstance(record, dict) else {}
+        if record.get("step", -1) < 0:
             continue
         while records and records[-1]["step"] > record["step"]:
             records.pop()
@@ -73,10 +75,13 @@ def read_metrics(path: Path) -> list[Record]:
     return records
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and abs(value) < LARGEST  # which nan is not, either
+
+
 def _column(records: Sequence[Record], name: str) -> tuple[np.ndarray, np.ndarray]:
-    """The steps at which a figure was reported as a finite number, and the figure."""
-    pairs = [(record["step"], record.get(name)) for record in records]
-    found = [(step, value) for step, value in pairs if value is not None and math.isfinite(value)]
+    """The steps at which a figure was reported, and the figure."""
+    found = [(record["step"], record[name]) for record in records if name in record]
     steps, values = np.array(found, dtype=float).reshape(-1, 2).T
     return steps, values
 

@@ -1,7 +1,8 @@
 """Pages that people keep: one HTML file with all that it needs inside it, which asks nothing of any network.
 
 A page is a template beside this file that begins with `{% extends "page.html" %}`: it has the shared type and colours, is dark
-on a dark screen, and lets nothing in from outside. What is told to it is escaped.
+on a dark screen, and lets nothing in from outside. What is told to it is escaped. A page with a script allows it in its block
+`scripts`.
 """
 
 from functools import cache

@@ -23,14 +23,14 @@ from headway.data.picture_store import picture_shape
 from headway.data.prepare import Prepared, prepare, reads_pictures, why_rebuild
 from headway.engines.converted import find_form
 from headway.errors import HeadwayError, RequestError
-from headway.evaluation.metrics import score
+from headway.evaluation.evaluation import Evaluation
 from headway.export.ctranslate2 import check_convertible
 from headway.models.build import build
 from headway.models.presets import Needs, build_family
 from headway.models.weights import average_weights, set_weights
 from headway.progress import Display
 from headway.reports.curves import draw_learning_curve
-from headway.reports.runs.evaluation import evaluate_runs
+from headway.reports.runs.evaluation import evaluate_tested
 from headway.reports.runs.page import write_run_page
 from headway.reports.runs.record import read_run
 from headway.reports.runs.tested import Tested, write_tested
@@ -235,26 +235,30 @@ def _finish(trainer: Trainer, architecture: AnyArchitecture) -> TrainingResult:
             trainer.keep("best", trainer.state, found, weights)
     if settings.data.task == "translate":
         measured = _make_fast_form(trainer)
-        figures, tested = _test(prepared.test, out, display, measured)
+        figures, tested, evaluation = _test(prepared.test, out, display, measured)
     else:
-        figures, tested = _test_by_loss(trainer, architecture), []
+        figures, tested, evaluation = _test_by_loss(trainer, architecture), [], None
+    return TrainingResult(out, out / "best", trainer.state.step, figures, tested, _write_page(out, evaluation, display))
+
+
+def _write_page(out: Path, evaluation: Evaluation | None, display: Display) -> Path | None:
+    """The learning curve, and the run on one page.
+
+    All that matters is written by now: whatever goes wrong here, be it our own mistake, a night's training has not failed.
+    """
     try:
         draw_learning_curve(out / "metrics.jsonl", out / "curves.png")
-    except HeadwayError as error:
-        display.say(f"No learning curve: {error}")
-    return TrainingResult(out, out / "best", trainer.state.step, figures, tested, _write_page(out, display))
-
-
-def _write_page(out: Path, display: Display) -> Path | None:
-    """The run on one page. All that matters is written by now, so without it the run has not failed."""
+    except Exception as error:
+        display.say(f"No learning curve: {_tell(error)}")
     try:
-        run = read_run(out)
-        return write_run_page(run, evaluate_runs({run.name: [run]}, display.update) if run.tested else None)
-    except HeadwayError as error:
-        display.say(f"No page: {error}")
+        return write_run_page(read_run(out), evaluation)
+    except Exception as error:
+        display.say(f"No page: {_tell(error)}")
         return None
-    finally:
-        display.close()
+
+
+def _tell(error: Exception) -> str:
+    return str(error) if isinstance(error, HeadwayError) else f"{type(error).__name__}: {error}"
 
 
 def _test_by_loss(trainer: Trainer, architecture: AnyArchitecture) -> dict[str, float]:
@@ -299,18 +303,18 @@ def _make_fast_form(trainer: Trainer) -> Measured | None:
 
 def _test(
     pairs: list[tuple[str, str]], out: Path, display: Display, measured: Measured | None
-) -> tuple[dict[str, float], list[Tested]]:
-    """Translate the test part with the best bundle as a user would, score it, and keep both readable."""
-    sources, references = [source for source, _ in pairs], [target for _, target in pairs]
+) -> tuple[dict[str, float], list[Tested], Evaluation]:
+    """Translate the test part with the best bundle as a user would, evaluate it, and keep both readable."""
 
     def show(done: int, total: int) -> None:
         display.update("Testing", done, total)
 
     # In float32: which compute type is faster is a matter of the moment, and what is tested must not be.
-    found = load(out / "best", compute_type="float32").translate(sources, on_progress=show)
-    display.close()
+    found = load(out / "best", compute_type="float32").translate([source for source, _ in pairs], on_progress=show)
     tested = [Tested(*pair, translation.text) for pair, translation in zip(pairs, found, strict=True)]
-    scores = score([one.translation for one in tested], [references])
+    evaluation = evaluate_tested({out.absolute().name: [tested]}, out / "data", display.update)
+    display.close()
+    scores = evaluation.results[0].scores[0]
     lines = [f"{name} {value.score:.2f}  {value.signature}" for name, value in scores.named()]
     for one in tested:
         lines += ["", *(f"{name:12} {text}" for name, text in vars(one).items())]
@@ -320,4 +324,4 @@ def _test(
     figures = {name.lower(): value.score for name, value in scores.named()}
     _write_metrics(read_bundle(out / "best"), {f"test_{name}": value for name, value in figures.items()}, measured)
     display.say(f"Test part, {len(pairs):,} sentences: BLEU {scores.bleu.score:.1f}, chrF {scores.chrf.score:.1f}.")
-    return figures, tested
+    return figures, tested, evaluation

@@ -21,7 +21,7 @@ from torch.distributed import TCPStore  # type: ignore[attr-defined]
 from headway.errors import HeadwayError, TrainingError
 from headway.training.group import LOCAL, Group, join
 
-_ROOT = Path(__file__).parents[2]  # so that a worker runs this Headway, wherever it is started
+_ROOT = Path(__file__).parents[2]  # the last place where a worker looks for this Headway
 _HUNG_UP = 75  # exit code of a worker whose others are gone
 _GRACE, _POLL = 3.0, 0.02  # seconds between a worker's end and the news of it; between two looks
 
@@ -60,7 +60,8 @@ class _Worker:
     def __init__(self, rank: int, size: int, port: int) -> None:
         self.rank, self.arrival = rank, _arrival(rank)
         self._said: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `end`)
-        path = os.pathsep.join([str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+        # Modules are found where this process finds them, in the same order: nothing comes before Python's own.
+        path = os.pathsep.join(map(os.path.abspath, [*sys.path, str(_ROOT)]))
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "headway.training.workers", str(rank), str(size), str(port)],
             env={**os.environ, "PYTHONPATH": path},

@@ -116,6 +116,47 @@ def test_pointing_at_a_map_tells_its_number(show: Any, glasses: dict[str, Glass]
     assert page.locator("#tip").inner_text().split() == [*f"{row} → {column}".split(), f"{cross[0, 1, 2]:.4f}"]
 
 
+def test_figure_1_and_the_alignment_without_a_mouse(show: Any, glasses: dict[str, Glass]) -> None:
+    glass, page = glasses["translation"], show("translation")
+    nav = page.get_by_role("navigation")
+    names = ["encoder: self-attention", "decoder: cross-attention", "decoder: add & norm", "outputs: embedding", "beam search"]
+    assert [nav.get_by_role("link", name=name, exact=True).count() for name in names] == [1, 1, 3, 1, 1]
+    page.locator("nav p a").focus()  # to the alignment, the last of them
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('#lines') !== null")
+    assert glass.alignment is not None
+    weights = glass.alignment.weights
+    row, column = divmod(int(weights[:, 1:].argmax()), weights.shape[1] - 1)
+    for _ in range(column + 1):
+        page.keyboard.press("ArrowDown")
+    told = page.evaluate("document.activeElement.getAttribute('aria-label')")
+    source, written = glass.inputs[0].labels[column + 1], glass.predictions.each[row].written
+    assert told.startswith(f"{source}: {written} {weights[row, column + 1]:.2f}")
+    assert 0 < page.locator("#lines path.faint").count() < page.locator("#lines path").count()
+
+
+BLANK = """() => [...document.querySelectorAll("canvas")].filter(one => one.parentElement.clientWidth
+    && !one.getContext("2d").getImageData(0, 0, one.width, one.height).data.some(Boolean)).length"""
+
+
+def test_what_was_not_scrolled_to_is_printed_too(show: Any) -> None:
+    page = show("translation", PHONE)
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(BLANK) == 0
+    page = show("gpt", PHONE)
+    page.wait_for_function(f"() => !({BLANK})()", polling=300, timeout=15000)
+
+
+def test_what_is_wider_than_a_phone_scrolls_in_its_box_with_a_sign(show: Any) -> None:
+    page = show("translation", PHONE)
+    wide = page.evaluate("""[...document.querySelectorAll("math, #tree svg, table")].filter(
+        one => one.getBoundingClientRect().right > innerWidth).map(one => one.closest(".scroll, .equations"))
+        .map(box => box !== null && getComputedStyle(box).backgroundAttachment.includes("local"))""")
+    assert len(wide) > 2 and all(wide)
+
+
 @pytest.mark.parametrize("name", ["gpt", "bert", "vit"])
 def test_a_relative_has_the_parts_that_it_has(show: Any, glasses: dict[str, Glass], name: str) -> None:
     glass, page = glasses[name], show(name, PHONE)

@@ -77,7 +77,7 @@ def test_every_page_fits_its_screen_and_tells_scores_with_intervals(open_page: O
 
 # Text that is wider than its box, where the box does not scroll.
 FIND_CUT = """() => [...document.querySelectorAll(".card *, .tiles *, article *, .note")]
-    .filter(one => one.children.length === 0 && one.tagName !== "I" && one.scrollWidth > one.clientWidth + 1
+    .filter(one => one.children.length === 0 && !one.matches("i, .unseen") && one.scrollWidth > one.clientWidth + 1
                    && getComputedStyle(one).display !== "inline" && !one.closest(".scale"))
     .map(one => one.outerHTML)"""
 
@@ -106,9 +106,9 @@ def test_words_are_marked_by_what_the_reference_has(open_page: Open) -> None:
 
 def test_comparisons_are_told_in_words(open_page: Open) -> None:
     told = open_page("evaluation", "desk").get_by_label("Comparisons").inner_text()
-    assert "2.75 BLEU more than old, which is better; with 95 % certainty between +0.85 and +4.65" in told
-    assert "p = 0.004: hardly chance." in told and "p = 0.412: it may well be chance." in told
-    assert "1.50 TER less than old, which is better. There are too few sentences" in told
+    assert "2.75 BLEU more than old (95 % interval +0.85 to +4.65): better (p = 0.0040 by bootstrap)." in told
+    assert "no clear difference (p = 0.4120 by bootstrap)." in told
+    assert "1.50 TER less than old: not tested (too few sentences)." in told
 
 
 def test_bars_are_as_long_as_their_values(open_page: Open) -> None:
@@ -117,6 +117,20 @@ def test_bars_are_as_long_as_their_values(open_page: Open) -> None:
     long = [bar.locator("i").bounding_box()["width"] for bar in bars]
     assert told == [62.5, 65.0, 58.0, 57.5, 41.0, 49.5]
     assert [width / long[0] for width in long] == pytest.approx([value / told[0] for value in told], abs=0.02)
+
+
+def test_bars_and_lines_are_told_apart_without_colours(open_page: Open) -> None:
+    page = open_page("evaluation", "phone")
+    bars = page.locator(".breakdowns .card").first.locator(".bar")
+    assert bars.all_text_contents()[:2] == ["old: 62.5", f"new {HOSTILE}: 65.0"]
+    box = bars.first.locator(".unseen").bounding_box()
+    assert box["width"] <= 1 and box["height"] <= 1
+    plot = open_page("runs", "desk").locator(".plot", has_text="Validation BLEU").first
+    for lines in (".line", ".sample"):
+        assert plot.locator(lines).evaluate_all("all => all.map(one => getComputedStyle(one).strokeDasharray)") == [
+            "none",
+            "7px, 3px",
+        ]
 
 
 @pytest.mark.parametrize("name", ["evaluation", "run", "runs"])

@@ -13,6 +13,7 @@ from noisy_text import add_noise, make_sentences
 
 from headway.architectures import GptArchitecture
 from headway.bundle import MANIFEST
+from headway.errors import HeadwayError
 
 
 @pytest.fixture
@@ -40,9 +41,11 @@ def test_the_figures_are_sacrebleus(files, headway):
 
 def test_lowercased_and_for_people(files, headway):
     result = headway("evaluate", "--hypotheses", files["hypotheses"], "--references", files["references"], "-lc")
-    assert [line.split()[0] for line in result.out.splitlines()[:3]] == ["BLEU", "chrF", "TER"]
-    assert "case:lc" in result.out
-    assert "2 sentences are too few for intervals" in result.out and "[" not in result.out.splitlines()[0]
+    note, rest = result.out.split("\n\n", 1)
+    assert note.startswith("Note: 2 sentences are too few for intervals")
+    assert [line.split()[0] for line in rest.splitlines()[:3]] == ["BLEU", "chrF", "TER"]
+    assert "case:lc" in result.out and "[" not in result.out
+    assert "2 sentences scored. More BLEU and chrF is better, less TER." in result.out
 
 
 def test_a_model_on_a_source(files, run: Path, headway):
@@ -61,7 +64,19 @@ def test_requests_that_do_not_say_enough(files, run: Path, headway, arguments):
 def test_unequal_files(files, tmp_path: Path, headway):
     (tmp_path / "short").write_text("one\n")
     result = headway("evaluate", "--hypotheses", tmp_path / "short", "--references", files["references"])
-    assert result.code == 3 and "1 lines" in result.err and "2" in result.err
+    assert result.code == 3
+    told = f"{tmp_path / 'short'} has 1 line of translations, but {files['references']} has 2 lines of references."
+    assert told in result.err and "blank lines count" in result.err
+    (tmp_path / "long").write_text(files["source"].read_text() + "\n \n")
+    request = ["evaluate", "--hypotheses", files["hypotheses"], "--references", files["references"]]
+    result = headway(*request, "--source", tmp_path / "long")
+    assert result.code == 3 and "has 4 lines of source, but" in result.err and "blank lines at its end" in result.err
+
+
+def test_references_that_say_nothing(files, tmp_path: Path, headway):
+    (tmp_path / "blank").write_text("\n \n")
+    result = headway("evaluate", "--hypotheses", files["hypotheses"], "--references", tmp_path / "blank")
+    assert result.code == 3 and "All references are blank" in result.err
 
 
 @pytest.fixture
@@ -74,18 +89,20 @@ def outputs(tmp_path: Path) -> dict[str, Path]:
     return {name: tmp_path / f"{name}.de" for name in texts}
 
 
-def test_two_systems_for_people_and_programs(outputs, headway):
+def test_two_systems_for_people_and_programs(outputs, headway, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "100")
     request = ["evaluate", "--hypotheses", outputs["bad"], "--references", outputs["references"], "--draws", "100"]
     request += ["--compare", outputs["good"], "--training", outputs["references"], "--source", outputs["references"]]
     result = headway(*request, "--compound-split")
     assert result.code == 0, result.err
     lines = result.out.splitlines()
-    judged = [line for line in lines if line.startswith(f"  {outputs['good']}") and "better (p = 0.0" in line]
-    assert len(judged) == 3
+    judged = [line for line in lines if line.startswith("  good.de") and "better (p = 0.0" in line]
+    assert len(judged) == 3 and max(map(len, lines)) <= 100
+    assert "40 sentences scored" in result.out and "[low, high] is the 95 % interval" in result.out
     for told in ("By length: chrF", "By words rare in training", "Said twice", "Left out", "Worst sentences", "not comparable"):
         assert told in result.out
     printed = json.loads(headway(*request, "--json").out)
-    assert [one["name"] for one in printed["systems"]] == [str(outputs["bad"]), str(outputs["good"])]
+    assert [one["name"] for one in printed["systems"]] == ["bad.de", "good.de"]
     assert printed["bleu"]["interval"][0] < printed["bleu"]["score"] < printed["bleu"]["interval"][1]
     assert printed["comparisons"][0]["difference"] == pytest.approx(
         printed["systems"][1]["bleu"]["score"] - printed["bleu"]["score"]
@@ -98,6 +115,7 @@ def test_seeds(outputs, headway):
     request += ["--references", outputs["references"], "--compare", f"{outputs['good']},{outputs['good']}"]
     result = headway(*request)
     assert result.code == 0, result.err
+    assert "(2 of bad.de and 1 more, 2 of good.de and 1 more)" in " ".join(result.out.split())
     assert result.out.count(" ± ") == 7 and "by bootstrap)" in result.out and "by randomisation" not in result.out
 
 
@@ -105,7 +123,7 @@ def test_a_model_beside_a_file(files, run: Path, headway):
     request = ["evaluate", run / "best", "--source", files["source"], "--references", files["references"]]
     result = headway(*request, "--compare", files["hypotheses"], "--json")
     printed = json.loads(result.out)
-    assert [one["name"] for one in printed["systems"]] == [str(run / "best"), str(files["hypotheses"])]
+    assert [one["name"] for one in printed["systems"]] == ["small/best", "hypotheses"]
     assert printed["worst"][0]["source"] in files["source"].read_text().splitlines()
 
 
@@ -126,11 +144,15 @@ def test_line_ends_are_those_of_sentences(files, tmp_path: Path, headway):
     [
         (["hypotheses", "--source", "source", "--references", "references"], 2, "is a file, not the directory of a model"),
         (["--hypotheses", "model", "--references", "references"], 2, "is a directory, not a file of translations"),
-        (["--hypotheses", "absent", "--references", "references"], 3, "There is no file"),
-        (["--hypotheses", "hypotheses", "--references", "absent"], 3, "There is no file"),
-        (["--hypotheses", "hypotheses", "--references", "references", "--compare", "absent"], 3, "There is no file"),
+        (["--hypotheses", "absent", "--references", "references"], 3, "given to --hypotheses"),
+        (["--hypotheses", "hypotheses", "--references", "absent"], 3, "given to --references"),
+        (["--hypotheses", "hypotheses", "--references", "references", "--compare", "absent"], 3, "There is no file or model"),
         (["--hypotheses", "hypotheses", "--references", "references", "--compare", "a,,b"], 2, "empty name"),
-        (["--hypotheses", "hypotheses", "--references", "references", "--training", "absent"], 3, "There is no file"),
+        (["--hypotheses", "hypotheses", "--references", "references", "--training", "absent"], 3, "given to --training"),
+        (["model", "--source", "absent", "--references", "references"], 3, "given to --source"),
+        (["--hypotheses", "hypotheses", "--references", "references", "--beam", "2"], 2, "--beam would change nothing"),
+        (["--hypotheses", "hypotheses", "--references", "references", "--engine", "torch"], 2, "--engine would change"),
+        (["model", "--testset", "wmt14", "--from", "de", "--to", "en"], 2, "translates from en to de"),
         (["--hypotheses", "hypotheses", "--references", "references", "--compare", "model"], 2, "needs a text to translate"),
         (["--hypotheses", "hypotheses", "--references", "references", "--report", "page.pdf"], 2, "no name for a page"),
         (["--hypotheses", "hypotheses", "--references", "references", "--draws", "5"], 2, "5 draws are too few"),
@@ -145,6 +167,63 @@ def test_requests_that_cannot_be_met(files, run: Path, tmp_path: Path, headway, 
     result = headway("evaluate", *(known.get(word, word) for word in arguments))
     assert (result.code, "Traceback" in result.err) == (code, False)
     assert told in result.err and len(result.err.strip().splitlines()) >= 2
+    assert "Asking sacreBLEU" not in result.err
+
+
+def test_a_name_is_suggested_only_if_it_is_close(files, tmp_path: Path, headway):
+    for wrong, told in (("refrences", True), ("refers", False), ("source2", False)):
+        result = headway(
+            "evaluate", "--hypotheses", files["hypotheses"], "--source", files["source"], "--references", tmp_path / wrong
+        )
+        assert result.code == 3 and ("Did you mean" in result.err) is told, result.err
+
+
+def test_files_of_the_wrong_direction(files, run: Path, tmp_path: Path, headway):
+    for name in ("test.en", "test.de"):
+        shutil.copy(files["source"], tmp_path / name)
+    right, wrong = (tmp_path / "test.en", tmp_path / "test.de"), (tmp_path / "test.de", tmp_path / "test.en")
+    same = (tmp_path / "test.en", tmp_path / "test.en")
+
+    def ask(source: Path, references: Path, *more: str) -> str:
+        return headway("evaluate", run / "best", "--source", source, "--references", references, *more).err
+
+    assert "test.de is de by its name" in ask(*wrong)
+    assert "test.en are en by their name" in ask(*same)
+    assert ask(*right) == ask(*wrong, "--from", "en", "--to", "de") == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["--draws", "50"], 2, "50 draws are too few"),
+        (["--compare", "short"], 3, "short has 1 line of translations, but"),
+        (["--report", "absent/page.html"], 2, "There is no directory absent"),
+        (["--references", "short"], 3, "has 2 lines of source, but short has 1 line of references"),
+        ([], 2, "SACREBLEU_SEED is 'seven'"),
+    ],
+)
+def test_refused_before_a_model_takes_its_time(
+    files, run: Path, tmp_path: Path, headway, monkeypatch: pytest.MonkeyPatch, arguments, code, told
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("headway.cli.entrants._translate", lambda *_, **__: pytest.fail("a model was asked to translate"))
+    if not arguments:
+        monkeypatch.setenv("SACREBLEU_SEED", "seven")
+    (tmp_path / "short").write_text("one\n")
+    given = ["evaluate", run / "best", "--source", files["source"], "--references", files["references"]]
+    result = headway(*given, *arguments)
+    assert result.code == code and told in result.err
+
+
+def test_a_page_that_fails_loses_no_scores(files, tmp_path: Path, headway, monkeypatch: pytest.MonkeyPatch):
+    def fill_the_disk(path: Path, content: str) -> None:
+        raise HeadwayError("The disk is full.", "Free some space.")
+
+    monkeypatch.setattr("headway.reports.evaluation.page.write_file", fill_the_disk)
+    request = ["evaluate", "--hypotheses", files["hypotheses"], "--references", files["references"]]
+    result = headway(*request, "--report", tmp_path / "page.html", "--json")
+    assert result.code == 1 and "The disk is full" in result.err
+    assert json.loads(result.out)["sentences"] == 2
 
 
 def copy_facts(model: Path, to: Path, **changes: object) -> Path:
@@ -153,6 +232,20 @@ def copy_facts(model: Path, to: Path, **changes: object) -> Path:
     manifest = json.loads((to / MANIFEST).read_text())
     (to / MANIFEST).write_text(json.dumps(manifest | changes))
     return to
+
+
+def test_models_that_are_no_seeds_of_one_system(files, run: Path, tmp_path: Path, headway):
+    before = json.loads((run / "best" / MANIFEST).read_text())["provenance"]
+
+    def ask(name: str, **training: object) -> str:
+        settings = before["settings"] | {"training": before["settings"]["training"] | training}
+        other = copy_facts(run / "best", tmp_path / name, provenance=before | {"settings": settings})
+        result = headway("evaluate", run / "best", other, "--source", files["source"], "--references", files["references"])
+        assert result.code == 0, result.err
+        return result.out
+
+    assert "differ by more than the seed" not in ask("lucky", seed=77, threads=9)
+    assert "small/best and 1 more differ by more than the seed" in ask("other", learning_rate=0.5)
 
 
 def test_models_that_cannot_take_part(files, run: Path, tmp_path: Path, headway):

@@ -33,12 +33,13 @@ def read(out: Path, name: str) -> dict[str, Any]:
     return json.loads((out / name / "results.json").read_text())
 
 
-def test_one_promises_trains_and_shows_and_another_uses_what_it_trained(corpus: Path, tmp_path: Path, headway):
+def test_one_promises_trains_and_shows_and_another_uses_what_it_trained(corpus: Path, tmp_path: Path, headway, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     done = headway(*command("smoothing", corpus, tmp_path))
     assert done.code == 0, done.err
     assert "Section 5.4" in done.err and "This takes about" in done.err and "were promised" in done.err
     names = [f"smoothing {value}" for value in ("0", "0.1", "0.2")]
-    assert [line.split("  ")[0] for line in done.out.splitlines()[2:5]] == names
+    assert [line for line in done.out.splitlines() if line.startswith("smoothing ")] == names  # figures below each name
     found = read(tmp_path, "smoothing")
     assert [one["paper_bleu"] for one in found["rows"]] == [25.3, 25.8, 25.7]
     assert all(one["updates"] == 4 and one["parameters"] == found["rows"][0]["parameters"] for one in found["rows"])

@@ -9,6 +9,7 @@ from PIL import Image
 from small_models import write_relative
 
 import headway as api
+from headway.cli.inspect import _tell_answer
 from headway.errors import RequestError
 from headway.nn.positions import LearnedPositions, NoPositions
 
@@ -50,6 +51,8 @@ def test_a_given_translation(tmp_path: Path, run: Path, headway):
         ([SENTENCE, "--layer", 2], 2, "from 1 to 1"),
         ([SENTENCE, "--layer", 0], 2, "layer"),
         ([SENTENCE, "-o", "taken/below"], 1, "taken"),
+        ([SENTENCE, "-o", "taken"], 2, "taken is a file.\nGive --output a directory."),
+        (["copy", "oak"], 2, "Put the sentence in quotes: 'copy oak'"),
     ],
 )
 def test_requests_that_cannot_be_met_leave_nothing_behind(
@@ -100,6 +103,9 @@ def test_a_model_with_learned_positions_or_without_any(run: Path):
     model.architecture = model.architecture.model_copy(update={"positions": "none"})
     model.positions = NoPositions()
     assert translator.inspect(SENTENCE).positions is None
+    assert translator.inspect(SENTENCE).scaled
+    model.architecture = model.architecture.model_copy(update={"scale_attention": False})
+    assert not translator.inspect(SENTENCE).scaled
 
 
 def test_a_sentence_longer_than_any_in_training(translator: api.Translator):
@@ -137,7 +143,7 @@ def relatives(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("gpt", "copy oak elm", "decoder", "→ …"),
         ("bert", "copy [MASK] elm", "encoder", "→ "),
-        ("sorter", "copy oak", "encoder", "→ "),
+        ("sorter", "copy oak", "encoder", "→ class "),
     ],
 )
 def test_a_relative_has_one_attention(name: str, text: str, view: str, answer: str, relatives: Path, tmp_path: Path, headway):
@@ -166,6 +172,8 @@ def test_a_picture_is_looked_into(relatives: Path, tmp_path: Path, headway):
         (["gpt", "oak", "--target", "elm"], 2, "does not translate"),
         (["sorter", "oak", "--layer", 3], 2, "from 1 to 2"),
         (["vit", "none.png"], 3, "no file"),
+        (["vit", "A dog runs."], 3, "reads pictures, not text"),
+        (["vit", "A dog runs.", "--full"], 3, "reads pictures, not text"),
         (["vit", "headway.json"], 3, "no picture"),
     ],
 )
@@ -175,6 +183,38 @@ def test_requests_that_a_relative_cannot_meet(arguments, code, word, relatives: 
     result = headway("inspect", relatives / name, *more, "-o", tmp_path / "out")
     assert result.code == code and word in result.err and "Traceback" not in result.err
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("verb", "answer", "told"),
+    [
+        ("classify", "1 (0.69)", "class 1 (0.69)"),
+        ("generate", "… oak", "… oak"),
+        ("generate", "… ", "…‹space›"),
+        ("generate", "…\n", "…‹line break›"),
+        ("generate", "…\u200b", "…‹nothing to see›"),
+        ("generate", "‹end›", "‹end›"),
+        ("fill", "oak", "oak"),
+    ],
+)
+def test_an_answer_says_what_it_is(verb, answer: str, told: str):
+    assert _tell_answer(verb, answer) == told
+
+
+def test_the_name_of_a_file_is_read_as_text_and_that_is_said(relatives: Path, tmp_path: Path, headway, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("oak").write_text("copy elm")
+    result = headway("inspect", relatives / "gpt", "oak", "--full")
+    assert result.code == 0 and "oak is also a file: what is read here is its name" in result.err
+    assert "also a file" not in headway("inspect", relatives / "vit", relatives / "red.png", "--full").err
+
+
+@pytest.mark.parametrize("arguments", [["--picture", "beem"], ["--picture", "cross-9"], ["--layer", 9]])
+def test_what_is_not_there_is_refused_before_the_translation(arguments, run: Path, headway, monkeypatch):
+    monkeypatch.setattr(api, "load", lambda *_: pytest.fail("the model was read"))
+    result = headway("inspect", run / "best", SENTENCE, *arguments)
+    assert result.code == 2 and "There is no" in result.err
+    assert max(map(len, result.err.splitlines())) <= 100
 
 
 def test_the_glass_box(tmp_path: Path, headway):
@@ -187,10 +227,11 @@ def test_the_glass_box(tmp_path: Path, headway):
 
 def test_pictures_of_the_glass_box(tmp_path: Path, run: Path, headway):
     result = headway("inspect", run / "best", SENTENCE, "--target", "elm", "--picture", "alignment", "-o", tmp_path / "one")
-    assert result.code == 0 and "alignment.png, and a .svg" in result.err
+    assert result.code == 0 and "alignment.png and alignment.svg.\n" in result.err
     assert {path.name for path in (tmp_path / "one").iterdir()} == {"alignment.png", "alignment.svg"}
     model = write_relative(tmp_path / "model", "gpt", n_layers=1)
-    assert headway("inspect", model, "oak", "--picture", "all", "-o", tmp_path / "all").code == 0
+    result = headway("inspect", model, "oak", "--picture", "all", "-o", tmp_path / "all")
+    assert result.code == 0 and "each as .png and .svg: embedding-text," in " ".join(result.err.split())
     names = ["embedding-text", "decoder-1", "units-decoder-1", "changes-decoder", "distribution"]
     found = {path.name for path in (tmp_path / "all").iterdir()}
     assert found == {f"{name}.{kind}" for name in names for kind in ("png", "svg")}

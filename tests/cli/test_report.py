@@ -32,8 +32,9 @@ def test_the_page_of_one_run_is_made_anew(run: Path, tmp_path: Path, headway) ->
     result = headway("report", copy)
     assert result.code == 0 and (copy / "report.html").as_uri() in result.err
     assert (copy / "report.html").exists()
-    head, line = result.out.splitlines()
-    assert head.split()[:3] == ["run", "test", "BLEU"] and line.startswith("copy ")
+    head, line, blank, size, more = result.out.splitlines()
+    assert head.split()[:3] == ["run", "test", "BLEU"] and line.startswith("copy ") and not blank
+    assert size.split()[:3] == ["run", "parameters", "updates"] and more.split()[2] == "20"
 
 
 def test_runs_are_compared_on_one_page(run: Path, tmp_path: Path, headway) -> None:
@@ -49,6 +50,37 @@ def test_runs_are_compared_on_one_page(run: Path, tmp_path: Path, headway) -> No
     assert "3 runs compared" in content and "training.clip" in content
 
 
+def test_the_terminal_has_means_differences_and_tests(run: Path, tmp_path: Path, headway, monkeypatch) -> None:
+    long = "a-run-of-" + "many-words-" * 8
+    seeds = [copy_run(run, tmp_path / name, seed=n) for n, name in enumerate((f"{long}1", f"{long}2"))]
+    other = copy_run(run, tmp_path / "clipped", clip=0.5)
+    tested = [json.loads(line) for line in (other / "test.jsonl").read_text(encoding="utf-8").splitlines()]
+    lines = [json.dumps(one | {"translation": one["reference"]}) for one in tested]
+    (other / "test.jsonl").write_text("\n".join(lines))
+    monkeypatch.chdir(tmp_path)
+    result = headway("report", *seeds, other)
+    assert result.code == 0 and "mean ± spread over seeds" in result.out and " ± 0.00" in result.out
+    told = result.out.split("clipped, compared with ")[1].splitlines()[1]
+    assert told.split()[0] == "BLEU" and told.endswith("not tested (too few sentences)") and " +" in told
+    assert max(map(len, result.out.splitlines())) <= 100
+
+
+def test_scores_on_other_sentences_are_not_left_to_be_compared(run: Path, tmp_path: Path, headway, monkeypatch) -> None:
+    other, old = copy_run(run, tmp_path / "other", clip=0.5), copy_run(run, tmp_path / "old", clip=0.25)
+    lines = (other / "test.jsonl").read_text(encoding="utf-8").splitlines()
+    (other / "test.jsonl").write_text("\n".join(lines[1:]), encoding="utf-8")
+    (old / "test.jsonl").unlink()
+    monkeypatch.chdir(tmp_path)
+    result = headway("report", run, other, old)
+    rows = [line.split() for line in result.out.splitlines()]
+    assert rows[1][:3] == ["small", "set", "1"] and rows[2][:3] == ["other", "set", "2"] and rows[3][:2] == ["old", "unknown"]
+    assert "Scores on different sets of sentences, or on unknown ones, cannot be compared." in result.out
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    for told in (" ".join(result.err.split()), page):
+        assert "tested on different sentences (set 1: small; set 2: other)" in told
+        assert "Left out of the comparison: old, because there is no test.jsonl" in told
+
+
 def test_without_output_the_page_is_made_here(run: Path, tmp_path: Path, headway, monkeypatch: pytest.MonkeyPatch) -> None:
     other = copy_run(run, tmp_path / "other", clip=0.5)
     monkeypatch.chdir(tmp_path)
@@ -57,7 +89,12 @@ def test_without_output_the_page_is_made_here(run: Path, tmp_path: Path, headway
 
 
 def test_what_cannot_be_reported(run: Path, tmp_path: Path, headway) -> None:
+    for name in ("a", "b"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        (tmp_path / "runs" / name / "config.yaml").write_text("")
     for arguments, code, words in (
+        ([tmp_path / "runs"], 3, "is no run, but holds some: a, b."),
+        ([run / "best"], 3, f"is a part of a run, not the run.\nDid you mean {run}?"),
         ([tmp_path / "nowhere"], 3, "is no directory"),
         ([tmp_path], 3, "no config.yaml"),
         ([run, run], 2, "Given twice"),
@@ -66,6 +103,21 @@ def test_what_cannot_be_reported(run: Path, tmp_path: Path, headway) -> None:
         result = headway("report", *arguments)
         assert result.code == code and words in result.err and "Traceback" not in result.err
         assert len(result.err.strip().splitlines()) == 2
+
+
+def test_training_goes_well_when_its_page_does_not(
+    run: Path, corpus: Path, tmp_path: Path, headway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise PermissionError(13, "no place")
+
+    copy = shutil.copytree(run, tmp_path / "copy")
+    monkeypatch.setattr("headway.training.run.write_run_page", fail)
+    monkeypatch.setattr("headway.training.run.draw_learning_curve", lambda *_: 1 / 0)
+    result = headway(*train_command(corpus, copy))
+    assert result.code == 0 and "Page:" not in result.err and "Traceback" not in result.err
+    assert "No page: PermissionError: [Errno 13] no place" in result.err
+    assert "No learning curve: ZeroDivisionError: division by zero" in result.err
 
 
 def test_training_without_jinja_goes_well(

@@ -12,8 +12,6 @@ from headway.reports.charts import COLOURS, Track, make_track
 from headway.reports.evaluation.words import find_nearest, mark_missing, mark_words
 from headway.reports.page import render
 
-SURE = 0.05  # a p-value below it is called hardly chance, as everybody does
-
 
 @dataclass(frozen=True)
 class Row:
@@ -36,7 +34,7 @@ def write_evaluation(evaluation: Evaluation, path: Path, *, title: str) -> Path:
 
 
 def show(evaluation: Evaluation, colours: Sequence[int] | None = None) -> dict[str, Any]:
-    """What `evaluation_body.html` is told; `colours` are those that the systems have elsewhere on the page."""
+    """What `evaluation/body.html` is told; `colours` are those that the systems have elsewhere on the page."""
     names = [result.name for result in evaluation.results]
     colours = [colour % COLOURS for colour in colours or range(len(names))]
     return {
@@ -45,7 +43,7 @@ def show(evaluation: Evaluation, colours: Sequence[int] | None = None) -> dict[s
         "metrics": [_show_metric(metric, evaluation.results, colours) for metric in TITLES],
         "compound_split": [(one.name, one.compound_split) for one in evaluation.results if one.compound_split],
         "comparisons": _show_comparisons(evaluation.comparisons, names, colours),
-        "breakdowns": [_show_breakdown(breakdown, colours) for breakdown in evaluation.breakdowns],
+        "breakdowns": [_show_breakdown(breakdown, names, colours) for breakdown in evaluation.breakdowns],
         "examples": [
             {"title": title, "story": story, "sentences": [_show_sentence(one, names, colours) for one in sentences]}
             for title, story, sentences in (
@@ -135,29 +133,15 @@ def _show_comparisons(comparisons: Sequence[Comparison], names: Sequence[str], c
 def tell_comparison(comparison: Comparison, first: str) -> str:
     """A difference, and whether chance may have made it, in words."""
     c, title = comparison, TITLES[comparison.metric]
-    better = (c.difference < 0) if c.metric == "ter" else (c.difference > 0)
     if c.difference == 0:
-        told = f"{c.system} and {first} have the same {title}"
-    else:
-        size, more = abs(c.difference), "more" if c.difference > 0 else "less"
-        told = f"{c.system} has {size:.2f} {title} {more} than {first}, which is {'better' if better else 'worse'}"
+        return f"{c.system} and {first} have the same {title}."
+    told = f"{c.system} has {abs(c.difference):.2f} {title} {'more' if c.difference > 0 else 'less'} than {first}"
     if c.interval:
-        told += f"; with 95 % certainty between {tell_signed(c.interval[0])} and {tell_signed(c.interval[1])}"
-    tests = [("paired bootstrap", c.bootstrap_p), ("approximate randomisation", c.randomisation_p)]
-    found = [(name, p) for name, p in tests if p is not None]
-    if not found:
-        return f"{told}. There are too few sentences to tell it from chance."
-    ps = ", ".join(f"by {name} {_tell_p(p)}" for name, p in found)
-    sure = {p < SURE for _, p in found}
-    verdict = "hardly chance" if sure == {True} else "it may well be chance" if sure == {False} else "the tests do not agree"
-    return f"{told}. B{ps[1:]}: {verdict}."
+        told += f" (95 % interval {tell_signed(c.interval[0])} to {tell_signed(c.interval[1])})"
+    return f"{told}: {c.tell_verdict()}."
 
 
-def _tell_p(p: float) -> str:
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-
-
-def _show_breakdown(breakdown: Breakdown, colours: Sequence[int]) -> dict[str, Any]:
+def _show_breakdown(breakdown: Breakdown, names: Sequence[str], colours: Sequence[int]) -> dict[str, Any]:
     values = [value for bucket in breakdown.buckets for value in bucket.values if value is not None]
     # A share of what was wanted is drawn as one of all; faults are few, and drawn larger, but not as if they were many.
     track = make_track([*values, 100.0 if breakdown.higher_is_better else 10.0], zero=True)
@@ -171,9 +155,15 @@ def _show_breakdown(breakdown: Breakdown, colours: Sequence[int]) -> dict[str, A
             {
                 "name": bucket.name,
                 "count": f"{bucket.count:,}",
+                "few": bucket.is_few,
                 "bars": [
-                    {"colour": colour, "at": None if value is None else track.at(value), "value": _tell_value(value)}
-                    for value, colour in zip(bucket.values, colours, strict=True)
+                    {
+                        "name": name,
+                        "colour": colour,
+                        "at": None if value is None else track.at(value),
+                        "value": _tell_value(value),
+                    }
+                    for name, value, colour in zip(names, bucket.values, colours, strict=True)
                 ],
             }
             for bucket in breakdown.buckets

@@ -1,4 +1,8 @@
-"""Two sentences side by side, word by word: which words they share, which one of them lacks, which stand elsewhere."""
+"""Two sentences side by side, word by word: which words they share, which one of them lacks, which stand elsewhere.
+
+Words are cut otherwise than for counting (headway/evaluation/breakdowns/words.py), since a page shows every character:
+punctuation is a word of its own there, and spaces are kept.
+"""
 
 import unicodedata
 from collections import Counter
@@ -7,11 +11,10 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
+from headway.text.sentences import is_unspaced
+
 Kind = Literal["same", "moved", "only"]
 _ORDER: list[Kind] = ["same", "moved", "only"]
-
-# Thai and Lao, Burmese, Khmer, kana, Chinese characters: no spaces between words, so they are compared by characters.
-_UNSPACED = [(0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x3040, 0x30FF), (0x3400, 0x9FFF), (0x20000, 0x3FFFF)]
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ def find_nearest(translation: str, references: Sequence[str]) -> str:
 
 
 def split_words(text: str) -> list[str]:
-    """Words and signs in order; white space goes with what stands before it."""
+    """Words and signs in order; white space goes with what stands before it. Without spaces each character is a word."""
     words: list[str] = []
     before = ""
     for character in text:
@@ -61,7 +64,7 @@ def _describe(character: str) -> str:
     kind = unicodedata.category(character)[0]
     if kind == "M":  # what stands above or below a letter, vowels of Hindi too
         return "accent"
-    if kind in "PSC" or any(first <= ord(character) <= last for first, last in _UNSPACED):
+    if kind in "PSC" or is_unspaced(character):
         return "sign"
     return "letter"
 

@@ -14,7 +14,7 @@ function unpack(text) {
   return Float32Array.from(new Uint16Array(bytes.buffer), (value) => value / 65535);
 }
 
-// Maps: rows and columns with names, numbers as colours. Each is drawn when it comes into sight.
+// Maps: rows and columns with names, numbers as colours. Each is drawn when it comes into sight, or when there is time.
 
 const pen = document.createElement("canvas").getContext("2d");
 const font = (size) => `${size}px ${css("--sans")}`;
@@ -48,7 +48,7 @@ function drawMap(canvas) {
       cell = Math.min(34, (room - left - right - over) / columns);
     }
   }
-  const high = named && rows > 1 && data.labels[map.rows].length === rows && map.gamma !== 1 ? cell : Math.max(4, Math.min(15, 420 / rows));
+  const high = named && rows > 1 && data.labels[map.rows].length === rows && map.gamma !== 1 ? cell : Math.max(1.5, Math.min(15, (innerWidth <= 900 && rows > 40 ? 220 : 420) / rows));
   const height = top + rows * high + 5;
   canvas.shape = { left, top, cell, high, rows, columns };
   const sharp = devicePixelRatio || 1;
@@ -137,6 +137,7 @@ const sight = new IntersectionObserver(
 );
 
 function draw(canvas) {
+  if (!canvas.parentElement.clientWidth) return; // folded away; it will be seen when it is unfolded
   canvas.drawn = true;
   if (canvas.dataset.map) drawMap(canvas);
   else drawLook(canvas);
@@ -212,17 +213,31 @@ function drawLines() {
     if (value < LEAST) return;
     const [row, column] = [Math.floor(at / columns), at % columns];
     const d = `M${left} ${y(column, columns)}C${middle} ${y(column, columns)} ${middle} ${y(row, rows)} ${right} ${y(row, rows)}`;
-    paths.push({ row, column, path: svg("path", { d, "stroke-width": 0.6 + 3.4 * value, opacity: 0.12 + 0.88 * value }, root) });
+    paths.push({ row, column, value, path: svg("path", { d, "stroke-width": 0.6 + 3.4 * value, opacity: 0.12 + 0.88 * value }, root) });
   });
   const point = (key, at) => {
     for (const one of paths) one.path.classList.toggle("faint", at !== null && one[key] !== at);
   };
+  const tell = (key, at) =>
+    paths
+      .filter((one) => one[key] === at)
+      .sort((a, b) => b.value - a.value)
+      .map(({ row, column, value }) => `${key === "row" ? source[column] : written[row]} ${value.toFixed(2)}`)
+      .join(", ");
+  const step = (event, text) => {
+    const next = { ArrowDown: text.nextElementSibling, ArrowUp: text.previousElementSibling }[event.key];
+    if (!next?.hasAttribute("tabindex")) return;
+    next.focus();
+    event.preventDefault(); // the page stays where it is
+  };
   const write = (labels, x, anchor, key) =>
     labels.forEach((label, at) => {
-      const text = svg("text", { x, y: y(at, labels.length), "text-anchor": anchor, "dominant-baseline": "central", "font-size": size }, root);
+      const text = svg("text", { x, y: y(at, labels.length), "text-anchor": anchor, "dominant-baseline": "central", "font-size": size, tabindex: at ? -1 : 0, role: "img" }, root);
       text.textContent = shorten(label);
-      text.addEventListener("pointerenter", () => point(key, at));
-      text.addEventListener("pointerleave", () => point(key, null));
+      text.setAttribute("aria-label", `${label}: ${tell(key, at) || "nothing much"}`);
+      for (const event of ["pointerenter", "focus"]) text.addEventListener(event, () => point(key, at));
+      for (const event of ["pointerleave", "blur"]) text.addEventListener(event, () => point(key, null));
+      text.addEventListener("keydown", (event) => step(event, text));
     });
   write(source, left - 10, "end", "column");
   write(written, right + 10, "start", "row");
@@ -276,7 +291,24 @@ function drawAgain() {
     if (canvas.seen) draw(canvas);
   }
   if (data.maps.alignment) drawLines();
+  whenIdle(drawRest);
 }
+
+// What is printed, or kept as one long picture, has not been scrolled through: the rest is drawn when there is time for it.
+
+const whenIdle = (call) =>
+  window.requestIdleCallback ? requestIdleCallback(call, { timeout: 200 }) : setTimeout(() => call({ timeRemaining: () => 0 }), 20);
+
+function drawRest(deadline) {
+  for (const canvas of canvases) {
+    if (canvas.drawn || !canvas.parentElement.clientWidth) continue;
+    draw(canvas);
+    if (deadline.timeRemaining() <= 0) return whenIdle(drawRest); // one at least each time, or a busy page would never end
+  }
+}
+
+addEventListener("beforeprint", () => drawRest({ timeRemaining: () => 1 }));
+whenIdle(drawRest);
 
 let width = innerWidth;
 darkness.addEventListener("change", drawAgain);

@@ -116,7 +116,7 @@ def _add_attention(made: Maps, name: str, weights: np.ndarray, scale: str, askin
         what = "" if shown.heads else "the mean of the heads of "
         numbers = ", ".join(str(layer + 1) for layer in shown.layers)
         some = f"layer{'s' if len(shown.layers) > 1 else ''} {numbers}"
-        made.notes[name] = f"The page has room for {what}{some}; the pictures beside it have every layer and head."
+        made.notes[name] = f"The page has room for {what}{some}; --picture {name}-1 and so on have every layer and head."
 
 
 def _add_bias(made: Maps, kind: str, stack: Stack) -> None:

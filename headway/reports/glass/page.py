@@ -3,6 +3,7 @@
 The page asks nothing of any network. Its equations and its drawing of figure 1 are in files of their own.
 """
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from headway.reports.page import render
 from headway.text.normalize import normalize
 
 ALL = "all"  # pictures
+WIDTH = 100  # columns that a list of names keeps to
 
 
 def write_glass(glass: Glass, directory: Path) -> Path:
@@ -34,13 +36,8 @@ def write_glass(glass: Glass, directory: Path) -> Path:
 def write_pictures(glass: Glass, names: Sequence[str], directory: Path, display: Display) -> list[Path]:
     """Write these pictures, or all, each as PNG and SVG."""
     pictures = list_pictures(glass)
-    chosen = list(pictures) if ALL in names else names
-    unknown = [name for name in chosen if name not in pictures]
-    if unknown:
-        raise RequestError(
-            f"There is no picture {', '.join(unknown)}.{did_you_mean(unknown[0], list(pictures))}",
-            f"There are: {', '.join(pictures)}; or {ALL}.",
-        )
+    check_pictures(names, list(pictures))
+    chosen = list(pictures) if ALL in names else list(dict.fromkeys(names))
     _prepare(directory)
     written = []
     for done, name in enumerate(chosen):
@@ -48,6 +45,15 @@ def write_pictures(glass: Glass, names: Sequence[str], directory: Path, display:
         written += pictures[name](directory / name)
     display.close()
     return written
+
+
+def check_pictures(names: Sequence[str], known: Sequence[str]) -> None:
+    unknown = [name for name in names if name not in (*known, ALL)]
+    if unknown:
+        raise RequestError(
+            f"There is no picture {', '.join(unknown)}.{did_you_mean(unknown[0], list(known))}",
+            textwrap.fill(f"There are: {', '.join(known)}; or {ALL}.", WIDTH, break_on_hyphens=False),
+        )
 
 
 def render_glass(glass: Glass) -> str:

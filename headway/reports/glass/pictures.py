@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from headway.architectures import AnyArchitecture, GptArchitecture, T5Architecture, TwoStacks, VitArchitecture
 from headway.family.reading import PictureReading
 from headway.glass.parts import Glass, Input, Stack
 from headway.reports.glass.alignment import draw_alignment
@@ -41,6 +42,25 @@ def list_pictures(glass: Glass) -> dict[str, Draw]:
     if glass.beam:
         found["beam"] = partial(draw_beam, glass.beam)
     return found
+
+
+def foresee_pictures(architecture: AnyArchitecture, *, searched: bool) -> list[str]:
+    """Their names, before anything is computed. A few may turn out not to be there: the beam's, where it is one wide."""
+    a = architecture
+    two, distances, sees = isinstance(a, TwoStacks), isinstance(a, T5Architecture), isinstance(a, VitArchitecture)
+    stacks = {"decoder" if isinstance(a, GptArchitecture) else "encoder": a.n_layers}
+    if isinstance(a, TwoStacks):
+        stacks["decoder"] = a.n_decoder_layers
+    found = [f"embedding-{name}" for name in (("source", "target") if two else ("picture",) if sees else ("text",))]
+    for name, n in stacks.items():
+        kinds = [] if sees else [name]
+        kinds += ["cross"] if two and name == "decoder" else []
+        found += [f"bias-{name}"] if distances else []
+        found += [f"{kind}-{layer}" for kind in [*kinds, f"units-{name}"] for layer in range(1, n + 1)]
+        found.append(f"changes-{name}")
+    if sees:
+        found += [*(f"heads-{layer}" for layer in range(1, a.n_layers + 1)), "rollout"]
+    return [*found, *(["alignment"] if two else []), "distribution", *(["beam"] if two and searched else [])]
 
 
 def _of_stack(stack: Stack, glass: Glass) -> dict[str, Draw]:

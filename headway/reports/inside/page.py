@@ -28,9 +28,7 @@ def write_inside(
 ) -> Path:
     """Write the page, which is handed back, and pictures of all layers' heads (or of one layer's) and of the positions."""
     views = make_views(inside)
-    deepest = max(len(view.weights) for view in views)
-    if only_layer is not None and not 1 <= only_layer <= deepest:
-        raise RequestError(f"There is no layer {only_layer}.", f"Give a layer from 1 to {deepest}, or none for all.")
+    check_layer(only_layer, max(len(view.weights) for view in views))
     page, content = directory / "inside.html", render_page(inside, sentence=sentence)
     with writing(directory):
         directory.mkdir(parents=True, exist_ok=True)
@@ -49,12 +47,21 @@ def write_inside(
     return page
 
 
+def check_layer(layer: int | None, deepest: int) -> None:
+    """Before anything is drawn of one layer: is it there?"""
+    if layer is not None and not 1 <= layer <= deepest:
+        raise RequestError(f"There is no layer {layer}.", f"Give a layer from 1 to {deepest}, or none for all.")
+
+
 def render_page(inside: "Inside | Reading", *, sentence: str) -> str:
     """The page of a sentence's translation, or of a text that is read, as HTML with all that it needs inside it."""
-    told = {"sentence": normalize(sentence), "data": _gather(inside)}
+    told: dict[str, Any] = {"sentence": normalize(sentence), "data": _gather(inside)}
     if isinstance(inside, Reading):
-        return render("inside/inside.html", eyebrow="Inside a model that reads", answer=inside.answer, **told)
-    return render("inside/inside.html", eyebrow="Inside a translation", answer=inside.translation or "(nothing)", **told)
+        told |= {"eyebrow": "Inside a model that reads", "answer": inside.answer, "scaled": True, "biased": False}
+    else:
+        told |= {"eyebrow": "Inside a translation", "answer": inside.translation or "(nothing)"}
+        told |= {"scaled": inside.scaled, "biased": inside.biased}
+    return render("inside/inside.html", **told)
 
 
 def _gather(inside: "Inside | Reading") -> dict[str, Any]:

@@ -40,14 +40,30 @@ def compare_runs(runs: Sequence[RunRecord], on_progress: OnProgress | None = Non
     runs = _with_own_names(runs)
     systems = group_seeds(runs)
     parts = _group_by_test(systems)
-    notes = [f"{run.name}: {told}" for run in runs for told in run.missing]
+    notes = [f"{run.name}: {told}" if len(runs) > 1 else told for run in runs for told in run.missing]
     if len({run.task for run in runs}) > 1:
         notes.append("The runs have different tasks: their losses do not measure the same thing.")
-    if len(parts) > 1:
-        told = "; ".join(", ".join(part) for part in parts)
-        notes.append(f"The test parts differ ({told}): scores on different sentences cannot be compared, so no test is made.")
+    notes = [*_tell_parts(systems, parts), *notes]
     evaluations = [evaluate_runs(part, on_progress) for part in parts]
     return Compared(runs, systems, evaluations, find_differences(runs), notes)
+
+
+def _tell_parts(systems: Mapping[str, list[RunRecord]], parts: Sequence[Mapping[str, list[RunRecord]]]) -> list[str]:
+    """Why scores that stand side by side may not be compared."""
+    told = []
+    if len(parts) > 1:
+        named = "; ".join(f"set {number}: {', '.join(part)}" for number, part in enumerate(parts, 1))
+        told.append(
+            f"The runs were tested on different sentences ({named}). Scores on different sentences cannot be compared, so no "
+            "test is made between them."
+        )
+    lonely = [run.name for runs in systems.values() for run in runs if run.test and not run.tested and run.task == "translate"]
+    if lonely and len(systems) > 1:
+        told.append(
+            f"Left out of the comparison: {', '.join(lonely)}, because there is no test.jsonl. Without it nobody knows which "
+            "sentences were tested, nor whether the scores can be compared with others."
+        )
+    return told
 
 
 def write_runs_page(compared: Compared, path: Path) -> Path:
@@ -62,6 +78,7 @@ def render_runs(compared: Compared) -> str:
         names=[run.name for run in compared.runs],
         notes=compared.notes,
         rows=tell_rows(compared),
+        apart=has_parts(compared),
         columns=tested_by(compared.runs),
         shown=[show(one, [order.index(result.name) for result in one.results]) for one in compared.evaluations],
         seeds=[(name, [run.name for run in runs]) for name, runs in compared.systems.items() if len(runs) > 1],
@@ -110,18 +127,22 @@ def find_differences(runs: Sequence[RunRecord]) -> dict[str, list[Any]]:
 
 
 def _flatten(run: RunRecord) -> dict[str, Any]:
+    """Settings by their full names; what an older run was not told of its shape, its model knows."""
     content = run.settings.model_dump(by_alias=True)
+    shape = vars(run.manifest.architecture) if run.manifest else {}
+    content["model"] = {name: shape.get(name) if value is None else value for name, value in content["model"].items()}
     return {f"{section}.{name}": value for section, values in content.items() for name, value in values.items()}
 
 
 def _with_own_names(runs: Sequence[RunRecord]) -> list[RunRecord]:
-    """Directories of one name are told apart by what stands above them."""
+    """The shortest that tells each from all others: directories of one name have what stands above them before it."""
     places = [run.directory.absolute().parts for run in runs]
-    depth = 1
-    while len({place[-depth:] for place in places}) < len(set(places)):
-        depth += 1
-    names = ["/".join(place[-depth:]) for place in places]
-    return [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
+    named = []
+    for run, place in zip(runs, places, strict=True):
+        others = [other for other in places if other != place]
+        depth = next((n for n in range(1, len(place)) if place[-n:] not in [other[-n:] for other in others]), len(place))
+        named.append(replace(run, name="/".join(place[-depth:])))
+    return named
 
 
 def _test_part(run: RunRecord) -> list[tuple[str, str]]:
@@ -154,11 +175,12 @@ def _figures(runs: Sequence[RunRecord]) -> list[str]:
 
 def tell_rows(compared: Compared) -> list[dict[str, Any]]:
     """A line for each run: its scores, with intervals where there are some, its size, its time and speed."""
-    scores, figures = _find_scores(compared), _figures(compared.runs)
+    scores, figures, parts = _find_scores(compared), _figures(compared.runs), _number_parts(compared)
     return [
         {
             "name": run.name,
             "colour": colour % COLOURS,
+            "part": parts.get(run.name, "unknown" if run.test else "–"),
             "scores": [scores.get((run.name, name)) or _tell_alone(name, run.test.get(name)) for name in figures],
             "size": tell_count(run.parameters) if run.parameters else "–",
             "updates": f"{run.steps:,}",
@@ -168,6 +190,22 @@ def tell_rows(compared: Compared) -> list[dict[str, Any]]:
         }
         for run, colour in _coloured(compared)
     ]
+
+
+def has_parts(compared: Compared) -> bool:
+    """Are there scores that were not measured on the same sentences, as far as anybody knows?"""
+    tested = [run for run in compared.runs if run.test and run.task == "translate"]
+    return len(compared.evaluations) > 1 or (len(tested) > 1 and not all(run.tested for run in tested))
+
+
+def _number_parts(compared: Compared) -> dict[str, str]:
+    """The test part of each run that translated one."""
+    return {
+        run.name: f"set {number}"
+        for number, evaluation in enumerate(compared.evaluations, 1)
+        for result in evaluation.results
+        for run in compared.systems[result.name]
+    }
 
 
 def _tell_alone(name: str, value: float | None) -> tuple[str, str]:

@@ -2,9 +2,13 @@
 
 import json
 import math
+import os
+import shlex
 import statistics
 from dataclasses import dataclass
 from pathlib import Path
+
+from pydantic import TypeAdapter
 
 from headway.bundle import Manifest, read_manifest
 from headway.config import Settings, build_settings, read_yaml
@@ -12,6 +16,8 @@ from headway.data.facts import Facts
 from headway.errors import DataError
 from headway.reports.curves import Record, read_metrics
 from headway.reports.runs.tested import Tested, read_tested
+
+LISTED = 8  # runs of a directory that are named
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,7 @@ class RunRecord:
     tested: list[Tested]  # by a translator
     facts: Facts | None
     missing: list[str]  # what is not there, and why, for a person
+    saved: int = 0  # updates that the newest checkpoint holds
 
     @property
     def task(self) -> str:
@@ -32,7 +39,7 @@ class RunRecord:
 
     @property
     def steps(self) -> int:
-        return int(self.records[-1]["step"]) if self.records else 0
+        return int(self.records[-1]["step"]) if self.records else self.saved
 
     @property
     def seconds(self) -> float | None:
@@ -73,20 +80,18 @@ class RunRecord:
 
 def read_run(directory: Path) -> RunRecord:
     """What is in the directory of a run; of one that has not ended, what there is yet."""
-    if not (directory / "config.yaml").is_file():
-        what = "holds no run: it has no config.yaml" if directory.is_dir() else "is no directory"
-        raise DataError(f"{directory} {what}.", "Give the directory that was the --out of `headway train`, as runs/en-de.")
+    if not _is_run(directory):
+        raise _tell_no_run(directory)
     settings = build_settings(read_yaml(directory / "config.yaml"))
     missing = []
     records = read_metrics(directory / "metrics.jsonl") if (directory / "metrics.jsonl").exists() else []
-    if not records:
-        missing.append("There is no report yet: the run has not come to its first one.")
-    manifest, parameters = None, None
+    manifest, parameters, saved = None, None, _read_saved(directory / "checkpoints")
     if (directory / "best").exists():
         manifest = read_manifest(directory / "best")
         parameters = count_parameters(directory / "best" / "weights.safetensors")
     else:
-        missing.append("There is no model yet: the run has not come to its first validation.")
+        goes_on = f"goes on after update {saved:,}, the last that was saved" if saved else "begins it, since nothing is saved"
+        missing.append(f"This run has not been validated yet. Its `headway train` command, given again, {goes_on}.")
     tested: list[Tested] = []
     if manifest and not any(name.startswith("test_") for name in manifest.provenance.metrics):
         missing.append("The run is not complete: its best model is not tested yet.")
@@ -99,7 +104,40 @@ def read_run(directory: Path) -> RunRecord:
     if facts is None:
         missing.append("The prepared data is not there any more, and with it what was read and dropped.")
     name = directory.absolute().name
-    return RunRecord(directory, name, settings, records, manifest, parameters, tested, facts, missing)
+    return RunRecord(directory, name, settings, records, manifest, parameters, tested, facts, missing, saved)
+
+
+def _is_run(directory: Path) -> bool:
+    return (directory / "config.yaml").is_file()
+
+
+def _tell_no_run(directory: Path) -> DataError:
+    """What it is instead, if it is near to one."""
+    place = directory.absolute()
+    around = next((parent for parent in (place.parent, place.parent.parent) if _is_run(parent)), None)
+    if around is not None and directory.is_dir():
+        meant = os.path.relpath(around) if not directory.is_absolute() else str(around)
+        return DataError(f"{directory} is a part of a run, not the run.", f"Did you mean {meant}?")
+    inside = sorted(path for path in directory.iterdir() if _is_run(path)) if directory.is_dir() else []
+    if inside:
+        more = f" and {len(inside) - LISTED:,} more" if len(inside) > LISTED else ""
+        told = ", ".join(path.name for path in inside[:LISTED])
+        example = " ".join(shlex.quote(str(path)) for path in inside[:2])
+        return DataError(
+            f"{directory} is no run, but holds some: {told}{more}.", f"Name those to report: headway report {example}"
+        )
+    what = "holds no run: it has no config.yaml" if directory.is_dir() else "is no directory"
+    return DataError(f"{directory} {what}.", "Give the directory that was the --out of `headway train`, as runs/en-de.")
+
+
+def _read_saved(checkpoints: Path) -> int:
+    """Updates of the newest checkpoint that can be read; 0 where there is none."""
+    for state in sorted(checkpoints.glob("step-*/state.json"), reverse=True):
+        try:
+            return int(json.loads(state.read_text(encoding="utf-8"))["step"])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return 0
 
 
 def count_parameters(weights: Path) -> int | None:
@@ -117,6 +155,6 @@ def count_parameters(weights: Path) -> int | None:
 
 def _read_facts(path: Path) -> Facts | None:
     try:
-        return Facts(**json.loads(path.read_text(encoding="utf-8"))["facts"])
+        return TypeAdapter(Facts).validate_python(json.loads(path.read_text(encoding="utf-8"))["facts"])
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -25,7 +25,7 @@ def write_tested(path: Path, tested: Sequence[Tested]) -> None:
 def read_tested(path: Path) -> list[Tested]:
     try:
         text = path.read_text(encoding="utf-8")
-        return [Tested(**json.loads(line)) for line in text.split("\n") if line]
+        return [_check(Tested(**json.loads(line))) for line in text.split("\n") if line]
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}.", "It is written by `headway train`.") from None
     except (ValueError, TypeError):
@@ -33,3 +33,9 @@ def read_tested(path: Path) -> list[Tested]:
             f"{path} is damaged: it must have source, reference and translation in each line.",
             "Give the run's `headway train` command again: a run that is complete is tested anew.",
         ) from None
+
+
+def _check(tested: Tested) -> Tested:
+    if not all(isinstance(text, str) for text in vars(tested).values()):
+        raise TypeError("source, reference and translation are text")
+    return tested

@@ -2,12 +2,13 @@
 
 import json
 
+import numpy as np
 import pytest
 from noisy_text import add_noise, make_sentences
 
 from headway.errors import DataError, RequestError
 from headway.evaluation.compounds import score_split, split_compounds
-from headway.evaluation.evaluate import evaluate
+from headway.evaluation.evaluate import check_sources, evaluate
 from headway.evaluation.evaluation import Evaluation, System
 from headway.evaluation.metrics import score
 from headway.evaluation.record import to_dict
@@ -64,7 +65,7 @@ def test_json_has_the_first_system_on_top(two: Evaluation) -> None:
     assert printed["bleu"] == printed["systems"][0]["bleu"]
     assert set(printed["bleu"]) == {"score", "signature", "interval"}
     assert [one["name"] for one in printed["systems"]] == ["bad", "good"]
-    assert printed["sentences"] == 60 and len(printed["comparisons"]) == 3
+    assert printed["sentences"] == 60 and [one["verdict"] for one in printed["comparisons"]] == ["better"] * 3
     assert {one["name"] for one in printed["breakdowns"]} >= {"length", "repetition", "omission"}
 
 
@@ -79,6 +80,23 @@ def test_seeds_are_compared_by_their_mean() -> None:
     assert one.bootstrap_p is not None and one.randomisation_p is None
     assert any("Seeds" in note for note in found.notes)
     assert to_dict(found)["chrf"]["spread"] == bad.spread["chrf"]
+
+
+def test_the_luck_of_seeds_is_in_intervals_and_p() -> None:
+    """Three seeds that differ by more than the sentences make them: their mean may not be called better."""
+    apart = [add_noise(REFERENCES, rate, seed=4) for rate in (0.01, 0.04, 0.16)]
+    found = evaluate([System("steady", [BAD]), System("lucky", apart)], [REFERENCES], compound_split=True, draws=200)
+    steady, lucky = found.results
+    chrf = [scores.chrf.score for scores in lucky.scores]
+    low, high = lucky.interval["chrf"] or pytest.fail("no interval")
+    assert low < min(chrf) + 1 and max(chrf) - 1 < high
+    assert lucky.compound_split and lucky.compound_split.interval and lucky.interval["bleu"]
+    assert np.ptp(lucky.compound_split.interval) == pytest.approx(np.ptp(lucky.interval["bleu"]), rel=0.1)
+    assert lucky.mean["chrf"] > steady.mean["chrf"]
+    compared = found.comparisons[1]
+    assert compared.interval and compared.interval[0] < 0 and compared.verdict == "no clear difference"
+    alike = evaluate([System("steady", [BAD]), System("lucky", apart[1:2] * 3)], [REFERENCES], draws=200).comparisons[1]
+    assert alike.difference > 0 and alike.verdict == "better"
 
 
 def test_too_few_sentences_are_said_to_be() -> None:
@@ -98,9 +116,12 @@ def test_systems_that_hardly_differ_are_not_tested() -> None:
 
 def test_blank_references_are_told_and_not_shown() -> None:
     found = evaluate([System("one", [["something", *GOOD[1:]]])], [["", *REFERENCES[1:]]], draws=100)
-    assert "1 of 60 references are blank" in found.notes[0]
+    assert "1 of 60 references is blank (line 1):" in found.notes[0]
     assert 1 not in [one.number for one in found.worst]
-    assert evaluate([System("one", [["a"]])], [[" "]]).worst == []
+    found = evaluate([System("one", [GOOD])], [[""] * 7 + REFERENCES[7:]], draws=100)
+    assert "7 of 60 references are blank (lines 1, 2, 3, 4, 5, …):" in found.notes[0]
+    with pytest.raises(DataError, match="All references are blank"):
+        evaluate([System("one", [["a"]])], [[" "]])
 
 
 def test_a_script_without_spaces() -> None:
@@ -113,8 +134,11 @@ def test_compounds() -> None:
     assert split_compounds(["A well-known state-of-the-art dog."]) == [
         "A well ##AT##-##AT## known state ##AT##-##AT## of ##AT##-##AT## the ##AT##-##AT## art dog ."
     ]
+    no_draws = np.ones((0, 1))
     references = [["a well-known man sat here quietly", "this is not so-so"]]
-    found = score_split(System("one", [["a well-known man sat there", "this is so-so"]]), references, lowercase=False, draws=0)
+    found = score_split(
+        System("one", [["a well-known man sat there", "this is so-so"]]), references, lowercase=False, weights=no_draws
+    )
     assert found.score > score(["a well-known man sat there", "this is so-so"], references).bleu.score
     assert "tok:13a+compound-split" in found.signature and "not comparable" in found.signature
 
@@ -122,8 +146,10 @@ def test_compounds() -> None:
 def test_what_cannot_be_evaluated() -> None:
     with pytest.raises(DataError, match="good: There are 1 lines of translations, but the reference has 2"):
         evaluate([System("bad", [["a", "b"]]), System("good", [["a"]])], [["a", "b"]])
-    with pytest.raises(DataError, match="1 lines of source text, but 2"):
+    with pytest.raises(DataError, match="1 lines of source, but 2"):
         evaluate([System("bad", [["a", "b"]])], [["a", "b"]], sources=["a"])
+    with pytest.raises(DataError, match="2 lines of source, but 3"):
+        check_sources(["a", "b"], [["a", "b"], ["a", "b", "c"]])
     with pytest.raises(RequestError, match="99 draws are too few"):
         evaluate([System("bad", [["a"]])], [["a"]], draws=99)
     with pytest.raises(RequestError, match="no system"):

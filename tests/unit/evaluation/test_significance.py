@@ -1,7 +1,5 @@
 """Draws, scores of draws and p-values are sacreBLEU's."""
 
-import sys
-
 import numpy as np
 import pytest
 from noisy_text import add_noise, make_sentences
@@ -12,10 +10,9 @@ from headway.errors import RequestError
 from headway.evaluation.evaluation import TITLES
 from headway.evaluation.formulas import compute, compute_bleu
 from headway.evaluation.metrics import build_metrics
-from headway.evaluation.resampling import draw_sentences, draw_swaps, estimate_interval, resample
-from headway.evaluation.sharing import count_on_all_cores
-from headway.evaluation.significance import find_bootstrap_p, randomise
-from headway.evaluation.statistics import count, extract
+from headway.evaluation.resampling import average_seeds, draw_seeds, draw_sentences, draw_swaps, estimate_interval, resample
+from headway.evaluation.significance import find_bootstrap_p, find_seeds_p, randomise
+from headway.evaluation.statistics import extract
 
 REFERENCES = make_sentences(60)
 FIRST, SECOND = add_noise(REFERENCES, 0.10, seed=2), add_noise(REFERENCES, 0.13, seed=3)
@@ -32,18 +29,6 @@ def test_chunks_and_fast_edits_change_no_score(statistics) -> None:
     for output, found in zip((FIRST, SECOND), statistics, strict=True):
         whole = [measure(output, [REFERENCES]).score for measure in (corpus_bleu, corpus_chrf, corpus_ter)]
         assert list(found.scores.values()) == whole
-
-
-def test_several_processes_count_what_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    outputs, references = [FIRST, SECOND], [REFERENCES, SECOND, add_noise(REFERENCES, 0.1, seed=5)]
-    alone = count(outputs, references, True)
-    monkeypatch.setattr("headway.evaluation.sharing.WORTH_IT", 50)
-    monkeypatch.setattr("headway.evaluation.sharing.count_cores", lambda: 2)
-    told: list[tuple[str, int, int | None]] = []
-    assert count_on_all_cores(outputs, references, True, lambda *one: told.append(one)) == alone
-    assert told == [("Counting", 0, 60)]
-    monkeypatch.setattr(sys, "executable", "/bin/false")
-    assert count_on_all_cores(outputs, references, True) == alone
 
 
 @pytest.mark.parametrize("metric", TITLES)
@@ -114,6 +99,34 @@ def test_the_seed_is_sacrebleus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SACREBLEU_SEED", "seven")
     with pytest.raises(RequestError, match="SACREBLEU_SEED is 'seven'"):
         next(draw_swaps(9, 32))
+
+
+@pytest.mark.parametrize("seeds", [[30.0, 34.0], [30.0, 31.0, 34.0], [1.0, 2.0, 4.0, 8.0, 9.0]])
+def test_the_mean_of_drawn_seeds_strays_as_much_as_that_of_trained_ones(seeds: list[float]) -> None:
+    draws = 20_000
+    drawn = average_seeds([np.full(draws, seed) for seed in seeds], draw_seeds(len(seeds), draws, 0))
+    assert drawn.mean() == pytest.approx(np.mean(seeds), rel=0.01)
+    assert drawn.var() == pytest.approx(np.var(seeds, ddof=1) / len(seeds), rel=0.05)
+
+
+def test_seeds_are_drawn_the_same_again_but_not_for_two_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = draw_seeds(3, 1000, 0), draw_seeds(3, 1000, 1)
+    assert (first == draw_seeds(3, 1000, 0)).all()
+    assert abs(np.corrcoef(first[:, 0], second[:, 0])[0, 1]) < 0.1
+    assert (draw_seeds(1, 4, 0) == 1).all()
+    monkeypatch.setenv("SACREBLEU_SEED", "7")
+    assert (first != draw_seeds(3, 1000, 0)).any()
+
+
+def test_equals_with_seeds_are_seldom_found_different() -> None:
+    draw = np.random.default_rng(3)
+    wrong = 0
+    for _ in range(400):
+        one, other = draw.normal(size=(2, 10))
+        luck, sentences = draw.normal(), draw.normal(size=200)
+        differences = draw_seeds(10, 200, 1) @ other - draw_seeds(10, 200, 0) @ one + luck + sentences
+        wrong += find_seeds_p(other.mean() - one.mean() + luck, differences) < 0.05
+    assert 0.01 < wrong / 400 < 0.08
 
 
 def test_ties_are_counted_as_sacrebleu_counts_them() -> None:

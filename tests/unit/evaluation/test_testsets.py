@@ -44,6 +44,7 @@ def test_a_download_that_fails(folder: Path, monkeypatch: pytest.MonkeyPatch, ca
     assert waited[0] and waited[0] < 60 and socket.getdefaulttimeout() is None
     assert not logging.getLogger("sacrebleu").disabled
     assert capfd.readouterr() == ("", "")
+    assert list(folder.rglob("*.lock")) == []
 
 
 def test_names_that_are_not_there() -> None:

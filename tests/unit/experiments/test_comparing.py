@@ -2,7 +2,7 @@
 
 from headway.evaluation.evaluate import evaluate
 from headway.experiments.comparing import gather, tabulate, tell_winners
-from headway.experiments.experiment import format_table
+from headway.experiments.experiment import format_markdown
 from headway.experiments.rnn import Side, _tell_lead
 from headway.experiments.variants import Record, Trained, Variant
 
@@ -24,8 +24,7 @@ def test_differences_are_from_the_first_and_beside_the_papers():
     assert columns[-1] == "difference" and rows[1][-1] == "-0.9"
     told, of_seeds = tell_winners(figures)
     assert "worse: other" in told and "paired bootstrap): none. Clearly worse" in told and "one seed" in of_seeds
-    lines = format_table(columns, rows)
-    assert len({len(line) for line in lines}) == 1 and lines[2].startswith("base ")
+    assert format_markdown(columns, rows)[2].startswith("| base | 0.0 M | 50 |")
 
 
 def test_of_many_comparisons_a_p_value_must_be_smaller():

@@ -28,6 +28,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "pre-norm": {},
     "post-norm, learned, two vocabularies": {"norm": "post", "positions": "learned", "tie": "target", "n_decoder_layers": 1},
     "no positions": {"positions": "none"},
+    "unscaled": {"scale_attention": False},
 }
 
 

@@ -59,6 +59,25 @@ def test_long_lines_are_thinned_by_means() -> None:
     assert thin(points[:5]) == points[:5]
 
 
+def test_lines_are_told_apart_by_more_than_colour() -> None:
+    """Also those whose colour has come round again, and in every plot alike, even where one has nothing to show."""
+    curves = [Curve(str(number), number, [(0.0, 1.0), (1.0, 2.0)]) for number in range(40)]
+    plot = make_plot("loss", "updates", curves)
+    assert plot and len({(one.colour, one.dash) for one in plot.curves}) == 40
+    without = make_plot("loss", "updates", [Curve("0", 0, []), *curves[1:]])
+    assert without and [one.dash for one in without.curves] == [one.dash for one in plot.curves[1:]]
+
+
+def test_time_before_the_beginning_is_no_reason_to_fail() -> None:
+    assert make_plot("loss", "minutes", [Curve("one", 0, [(-5.0, 1.0), (-4.0, 2.0)])])
+
+
 def test_numbers_as_people_read_them() -> None:
     told = [tell(value) for value in (0.0, -0.5, 0.003, 12.5, 4000, 2_500_000, 1e-5)]
     assert told == ["0", "−0.5", "0.003", "12.5", "4,000", "2.5M", "1e-05"]
+
+
+@pytest.mark.parametrize(("value", "marks"), [(0.035, ["0", "0.02", "0.04", "0.06"]), (0.0, ["0", "0.25", "0.5", "0.75", "1"])])
+def test_a_single_value_stands_on_a_scale_that_begins_at_nothing(value: float, marks: list[str]) -> None:
+    plot = make_plot("BLEU", "updates", [Curve("a", 0, [(10, value)], dots=True)])
+    assert plot and [tick.text for tick in plot.y_ticks] == marks

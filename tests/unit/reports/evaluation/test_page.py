@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from evaluations import HOSTILE, make_evaluation, make_result
 
-from headway.evaluation.evaluation import Comparison
-from headway.evaluation.metrics import Scores
+from headway.evaluation.evaluation import Breakdown, Bucket, Comparison
+from headway.evaluation.metrics import Score, Scores
 from headway.reports.evaluation.page import show, tell_comparison, write_evaluation
 
 
@@ -22,16 +22,16 @@ def compare(difference: float = 2.0, metric: str = "bleu", **others: object) -> 
     [
         (
             compare(),
-            ["new has 2.00 BLEU more than old, which is better", "+0.50 and +3.50", "p = 0.010", "p = 0.020", "hardly chance"],
+            ["new has 2.00 BLEU more than old (95 % interval +0.50 to +3.50): better (p = 0.0100 by bootstrap, p = "],
         ),
-        (compare(-2.0), ["2.00 BLEU less", "worse"]),
-        (compare(-2.0, "ter"), ["2.00 TER less", "better"]),
-        (compare(2.0, "ter"), ["2.00 TER more", "worse"]),
-        (compare(bootstrap_p=0.3, randomisation_p=0.4), ["it may well be chance"]),
-        (compare(bootstrap_p=0.04, randomisation_p=0.06), ["the tests do not agree"]),
-        (compare(bootstrap_p=0.0002, randomisation_p=None), ["by paired bootstrap p < 0.001"]),
-        (compare(interval=None, bootstrap_p=None, randomisation_p=None), ["too few sentences"]),
-        (compare(0.0), ["the same BLEU"]),
+        (compare(-2.0), ["2.00 BLEU less", ": worse"]),
+        (compare(-2.0, "ter"), ["2.00 TER less", ": better"]),
+        (compare(2.0, "ter"), ["2.00 TER more", ": worse"]),
+        (compare(bootstrap_p=0.3, randomisation_p=0.4), ["no clear difference (p = 0.3000 by"]),
+        (compare(bootstrap_p=0.04, randomisation_p=0.06), ["no clear difference (p = 0.0400 by"]),
+        (compare(interval=None, bootstrap_p=None, randomisation_p=None), ["than old: not tested (too few sentences)."]),
+        (compare(bootstrap_p=None, randomisation_p=None), ["not tested (too few sentences differ)."]),
+        (compare(0.0), ["new and old have the same BLEU."]),
     ],
 )
 def test_a_comparison_in_words(told: str, words: list[str]) -> None:
@@ -66,7 +66,7 @@ def test_the_page_is_one_file_with_everything_escaped(tmp_path: Path) -> None:
     content = page.read_text(encoding="utf-8")
     assert "</script>" not in content and "&lt;/script&gt;" in content
     assert not re.search(r"""(src|href)=|url\(|@import""", content)
-    assert "default-src 'none'" in content
+    assert "default-src 'none'" in content and "script-src" not in content  # there is no script
     for told in (
         "31.25",
         "34.00",
@@ -84,6 +84,22 @@ def test_the_page_is_one_file_with_everything_escaped(tmp_path: Path) -> None:
 def test_one_system_has_no_comparison(tmp_path: Path) -> None:
     page = write_evaluation(make_evaluation(make_result("one", 30.0)), tmp_path / "page.html", title="one")
     assert "is it chance" not in page.read_text(encoding="utf-8")
+
+
+def test_bleu_of_split_compounds_is_told_once(tmp_path: Path) -> None:
+    results = [
+        replace(make_result(name, bleu), compound_split=Score(28.4, "")) for name, bleu in (("one", 30.0), ("two", 20.0))
+    ]
+    page = write_evaluation(make_evaluation(*results), tmp_path / "page.html", title="both")
+    content = page.read_text(encoding="utf-8")
+    assert content.count("With compounds split at hyphens") == 1 and content.count("<b>28.40</b> for") == 2
+    assert "higher" not in content.partition("With compounds split")[2].partition("</p>")[0]
+
+
+def test_what_is_few_is_marked() -> None:
+    few = Breakdown("names", "Names", "All names.", "% kept", "names", True, [Bucket("a", 19, [50.0]), Bucket("b", 20, [50.0])])
+    shown = show(replace(make_evaluation(make_result("one", 30.0)), breakdowns=[few]))
+    assert [one["few"] for one in shown["breakdowns"][0]["buckets"]] == [True, False]
 
 
 def test_without_intervals_none_are_spoken_of(tmp_path: Path) -> None:

@@ -1,19 +1,24 @@
 """The glass box as a page: small enough to send, whatever the sentence, and honest about what it leaves out."""
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
-from small_models import write_model
+from PIL import Image
+from small_models import write_model, write_relative
 
 import headway
+from headway.family.classifier import Classifier
+from headway.family.generator import Generator
 from headway.glass.limits import MOST_PIECES
 from headway.glass.parts import Beam, Node
+from headway.glass.relatives import see_generator, see_picture
 from headway.glass.translation import see_translation
 from headway.reports.glass.beam import draw_beam, lay_out
 from headway.reports.glass.maps import choose_layers, make_maps, thin
 from headway.reports.glass.page import render_glass
-from headway.reports.glass.pictures import list_pictures
+from headway.reports.glass.pictures import foresee_pictures, list_pictures
 
 LARGEST = 3_000_000  # bytes
 
@@ -59,6 +64,49 @@ def test_a_page_stays_small_and_says_what_it_leaves_out(tmp_path: Path) -> None:
     assert "The page has room for" in page
     names = list(list_pictures(glass))
     assert {"embedding-source", "encoder-4", "cross-2", "units-decoder-1", "alignment", "distribution"} <= set(names)
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+def test_the_equation_is_that_of_the_model(tmp_path: Path, scaled: bool) -> None:
+    translator = headway.load(write_model(tmp_path / "model", scale_attention=scaled), engine="torch")
+    glass = see_translation(translator, "copy oak", "oak")
+    assert [stack.scaled for stack in glass.stacks] == [scaled, scaled]
+    page = render_glass(glass)
+    root = "<msqrt><msub><mi>d</mi><mi>k</mi></msub></msqrt>"
+    assert page.count(root) == (2 if scaled else 0)
+    assert page.count("This model, other than the paper’s, does not divide") == (0 if scaled else 2)
+
+
+def test_pictures_are_known_by_name_before_anything_is_computed(tmp_path: Path) -> None:
+    translator = headway.load(write_model(tmp_path / "model", n_decoder_layers=1), engine="torch")
+    architecture = translator.engines.torch.model.architecture
+    for target in ("oak", None):
+        found = list(list_pictures(see_translation(translator, "copy oak", target)))
+        assert sorted(foresee_pictures(architecture, searched=target is None)) == sorted(found)
+    Image.new("RGB", (12, 12), "red").save(tmp_path / "red.png")
+    gpt = Generator.load(write_relative(tmp_path / "gpt", "gpt"))
+    vit = Classifier.load(write_relative(tmp_path / "vit", "vit"))
+    for model, glass in ((gpt.model, see_generator(gpt, "oak")), (vit.model, see_picture(vit, tmp_path / "red.png"))):
+        assert sorted(foresee_pictures(model.architecture, searched=True)) == sorted(list_pictures(glass))
+
+
+def test_the_page_says_how_to_have_its_pictures(tmp_path: Path) -> None:
+    translator = headway.load(write_model(tmp_path / "model"), engine="torch")
+    page = render_glass(see_translation(translator, "copy oak", "oak"))
+    assert "headway inspect MODEL SENTENCE --picture cross-1" in page and "beside this page" not in page
+
+
+def test_every_map_is_called_by_what_it_shows(tmp_path: Path) -> None:
+    translator = headway.load(write_model(tmp_path / "model"), engine="torch")
+    page = render_glass(see_translation(translator, "copy oak", "oak"))
+    labels = re.findall(r'<canvas [^>]*aria-label="([^"]*)"', page)
+    assert len(labels) == len(set(labels)) > 20
+    assert {
+        "Self-attention of encoder layer 1, head 1",
+        "Self-attention of decoder layer 2, head 2",
+        "Cross-attention of decoder layer 2, head 1",
+        "source, sum",
+    } <= set(labels)
 
 
 def test_the_beam_is_drawn_with_the_dropped_below(tmp_path: Path) -> None:

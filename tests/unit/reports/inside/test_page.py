@@ -2,6 +2,7 @@ import base64
 import json
 import re
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -90,3 +91,10 @@ def test_the_page_of_a_text_that_is_only_read(forwards: bool, name: str) -> None
     assert "Inside a translation" not in page
     silent = render_page(Reading(pieces, "", weights, forwards, np.eye(4)), sentence="a b c")
     assert 'class="translation"' not in silent
+
+
+def test_the_equation_is_the_models_own() -> None:
+    inside = make_inside(["a", "‹end›"])
+    assert "<mfrac>" in render_page(inside, sentence="a")
+    page = render_page(replace(inside, scaled=False, biased=True), sentence="a")
+    assert "<mfrac>" not in page and "<mi>B</mi>" in page and "does\n        not divide by" in page

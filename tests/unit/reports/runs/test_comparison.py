@@ -7,9 +7,9 @@ import pytest
 from evaluations import make_run
 
 from headway.config import build_settings
+from headway.reports.runs.comparison import compare_runs, find_differences, group_seeds, render_runs, tell_rows
 from headway.reports.runs.page import render_run, tell_settings
 from headway.reports.runs.record import read_run
-from headway.reports.runs.comparison import compare_runs, find_differences, group_seeds, render_runs, tell_rows
 
 
 def test_only_what_differs_is_told() -> None:
@@ -51,14 +51,22 @@ def test_runs_with_other_test_parts_are_not_tested_and_the_page_says_why() -> No
     compared = compare_runs([make_run("a"), make_run("b", test="another part", clip=3.0)])
     assert [len(one.results) for one in compared.evaluations] == [1, 1]
     assert not any(one.comparisons for one in compared.evaluations)
-    assert "The test parts differ (a; b)" in render_runs(compared)
+    assert "tested on different sentences (set 1: a; set 2: b)" in render_runs(compared)
+
+
+def test_what_an_older_run_was_not_told_its_model_knows() -> None:
+    old, new = make_run("old"), make_run("new")
+    told = build_settings({"model": {"n_layers": 1, "tie": "all", "d_model": 8}, "data": {"from": "en", "to": "de"}})
+    assert old.settings.model.n_layers is None
+    assert find_differences([old, replace(new, settings=told)]) == {"model.d_model": [4, 8]}
 
 
 def test_directories_of_one_name_are_told_apart() -> None:
     runs = [
-        replace(make_run("a", clip=clip), directory=Path(f"/{place}/en-de")) for place, clip in (("one", 1.0), ("two", 2.0))
+        replace(make_run("a", clip=clip), directory=Path(place))
+        for place, clip in (("/one/en-de", 1.0), ("/two/en-de", 2.0), ("/two/fr-de", 3.0))
     ]
-    assert [run.name for run in compare_runs(runs).runs] == ["one/en-de", "two/en-de"]
+    assert [run.name for run in compare_runs(runs).runs] == ["one/en-de", "two/en-de", "fr-de"]
 
 
 def test_runs_that_have_not_ended_stand_beside_others() -> None:

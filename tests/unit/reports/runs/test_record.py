@@ -9,6 +9,7 @@ import pytest
 from headway.bundle import read_bundle
 from headway.errors import DataError, RequestError
 from headway.models.model import count_parameters as count_in_torch
+from headway.reports.runs.page import render_run
 from headway.reports.runs.record import read_run
 from headway.reports.runs.tested import Tested as Line
 from headway.reports.runs.tested import read_tested, write_tested
@@ -54,7 +55,20 @@ def test_a_run_at_its_very_beginning(copy: Path) -> None:
     (copy / "metrics.jsonl").unlink()
     found = read_run(copy)
     assert (found.steps, found.seconds, found.parameters, found.manifest, found.tested) == (0, None, None, None, [])
-    assert len(found.missing) == 3
+    assert found.missing[0].startswith("This run has not been validated yet.") and "nothing is saved" in found.missing[0]
+    assert len(found.missing) == 2
+
+
+def test_a_run_that_was_interrupted_before_its_first_validation(copy: Path) -> None:
+    shutil.rmtree(copy / "best")
+    (copy / "metrics.jsonl").unlink()
+    for step, content in ((9, '{"step": 9}'), (12, '{"step": 12}'), (15, "torn")):
+        place = copy / "checkpoints" / f"step-{step:08}"
+        place.mkdir(parents=True)
+        (place / "state.json").write_text(content)
+    found = read_run(copy)
+    assert found.steps == 12
+    assert "goes on after update 12" in found.missing[0] and found.missing[0] in render_run(found, None).replace("&#39;", "'")
 
 
 def test_a_run_of_an_earlier_headway(copy: Path) -> None:
@@ -64,11 +78,45 @@ def test_a_run_of_an_earlier_headway(copy: Path) -> None:
     assert "test.jsonl" in found.missing[0]
 
 
-@pytest.mark.parametrize("content", ['{"source": "a"}\n', "no JSON\n", "3\n"])
+NULL = '{"source": "a", "reference": null, "translation": "b"}\n'
+
+
+@pytest.mark.parametrize("content", ['{"source": "a"}\n', "no JSON\n", "3\n", NULL, NULL.replace("null", "[1]")])
 def test_a_damaged_test_file(copy: Path, content: str) -> None:
     (copy / "test.jsonl").write_text(content)
     with pytest.raises(DataError, match=r"test\.jsonl is damaged"):
         read_run(copy)
+
+
+def test_figures_that_are_no_numbers(copy: Path) -> None:
+    """Whoever wrote them: the page is made of the others."""
+    before = read_run(copy)
+    odd = [
+        {
+            "step": 30,
+            "loss": "low",
+            "valid_bleu": None,
+            "seconds": [1],
+            "mfu": {},
+            "valid_loss": 0.125,
+            "learning_rate": 10**400,
+        },
+        {"step": "31"},
+        {"step": None, "loss": 1.0},
+        {"step": float("nan"), "loss": 1.0},
+    ]
+    with (copy / "metrics.jsonl").open("a") as file:
+        file.write("".join(f"{json.dumps(one)}\n" for one in odd))
+    found = read_run(copy)
+    assert found.records == [*before.records, {"step": 30, "valid_loss": 0.125}]
+    assert "best 0.125 at update 30" in render_run(found, None)
+
+
+def test_damaged_facts_are_no_facts(copy: Path) -> None:
+    prepared = json.loads((copy / "data" / "prepared.json").read_text())
+    prepared["facts"]["pairs_read"] = None
+    (copy / "data" / "prepared.json").write_text(json.dumps(prepared))
+    assert read_run(copy).facts is None
 
 
 def test_what_is_no_run(tmp_path: Path) -> None:

@@ -1,15 +1,16 @@
 """How good translations are by the length of the sentence."""
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
-from headway.evaluation.counting import mean
+from headway.evaluation.breakdowns.counting import mean_over_seeds
+from headway.evaluation.breakdowns.words import cut_words, is_mostly_unspaced
 from headway.evaluation.evaluation import Breakdown, Bucket
 from headway.evaluation.formulas import compute_chrf
 from headway.evaluation.statistics import Statistics
-from headway.evaluation.words import cut_words, is_mostly_unspaced
 
 ROUND = [5, 10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 150, 200, 300, 500, 1000]
 BUCKETS = 5
@@ -25,10 +26,7 @@ def break_by_length(references: Sequence[Sequence[str]], systems: Sequence[Seque
     buckets = []
     for low, high in pairwise([0, *edges, None]):
         chosen = (lengths >= (low or 0)) & (lengths < (high or np.inf))
-        values = [
-            mean(float(compute_chrf(seed.counts["chrf"][chosen].sum(axis=0, keepdims=True))[0]) for seed in seeds)
-            for seeds in systems
-        ]
+        values = [mean_over_seeds(seeds, partial(_score, chosen=chosen)) for seeds in systems]
         name = f"under {high}" if not low else f"{low} and more" if high is None else f"{low}–{high - 1}"
         buckets.append(Bucket(f"{name} {unit}", int(chosen.sum()), values))
     which = "the reference" if len(references) == 1 else "the first reference"
@@ -42,6 +40,10 @@ def break_by_length(references: Sequence[Sequence[str]], systems: Sequence[Seque
         higher_is_better=True,
         buckets=buckets,
     )
+
+
+def _score(seed: Statistics, chosen: np.ndarray) -> float:
+    return float(compute_chrf(seed.counts["chrf"][chosen].sum(axis=0, keepdims=True))[0])
 
 
 def choose_edges(lengths: np.ndarray) -> list[int]:

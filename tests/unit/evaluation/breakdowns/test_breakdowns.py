@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from headway.evaluation.breakdowns.faults import break_by_omission, break_by_repetition, find_repeats
+from headway.evaluation.breakdowns.kept import break_by_names, break_by_numbers
+from headway.evaluation.breakdowns.lengths import break_by_length, choose_edges
+from headway.evaluation.breakdowns.rare import break_by_rarity
 from headway.evaluation.evaluation import Breakdown, System
-from headway.evaluation.faults import break_by_omission, break_by_repetition, find_repeats
-from headway.evaluation.kept import break_by_names, break_by_numbers
-from headway.evaluation.lengths import break_by_length, choose_edges
 from headway.evaluation.metrics import chrf
-from headway.evaluation.rare import break_by_rarity
 from headway.evaluation.statistics import extract
 
 
@@ -51,6 +51,12 @@ def test_rare_words_of_the_reference_that_is_nearest() -> None:
     assert found["never seen"] == (2, [50])
 
 
+def test_rare_words_that_only_one_seed_is_asked_for() -> None:
+    training = ["a b"] * 200
+    found = read(break_by_rarity([System("one", [["a b"], ["x z"]])], [["a b"], ["x y"]], training, lowercase=False))
+    assert found["100 times and more"] == (2, [100]) and found["never seen"] == (0, [50])
+
+
 def test_numbers() -> None:
     systems = [System("one", [["1.000 Hunde, 5 Katzen", "2012"]]), System("two", [["1000", "2021"]])]
     references = ["1.000 Hunde und 5 Katzen", "Im Jahr 2012"]
@@ -58,6 +64,8 @@ def test_numbers() -> None:
     assert read(found) == {"1 digit": (1, [100, 0]), "4 and more digits": (1, [100, 100])}
     assert read(break_by_numbers(systems, [references], None))["4 and more digits"] == (2, [100, 50])
     assert break_by_numbers(systems, [["keine", "keine"]], None) is None
+    decimals = break_by_numbers([System("one", [["3.5 m"], ["35 m"]])], [["3,5 m"]], ["3.5 m"])
+    assert read(decimals) == {"2–3 digits": (1, [50])}
 
 
 def test_names() -> None:
@@ -66,6 +74,9 @@ def test_names() -> None:
     assert read(break_by_names(systems, [references], sources, lowercase=False)) == {"names": (2, [50, 0])}
     assert read(break_by_names(systems, [references], sources, lowercase=True)) == {"names": (2, [50, 100])}
     assert break_by_names(systems, [["x", "y"]], sources, lowercase=False) is None
+    twice = [System("one", [["the apple"]]), System("two", [["apple, APPLE"]])]
+    found = break_by_names(twice, [["Bei Apple und APPLE"]], ["At Apple and APPLE"], lowercase=True)
+    assert read(found) == {"names": (2, [50, 100])}
 
 
 def test_repeats() -> None:

@@ -1,10 +1,11 @@
 """What goes wrong in whole sentences: words said twice, and sentences that end too early."""
 
 from collections.abc import Sequence
+from functools import partial
 
-from headway.evaluation.counting import mean_over_seeds
+from headway.evaluation.breakdowns.counting import mean_over_seeds
+from headway.evaluation.breakdowns.words import cut_words
 from headway.evaluation.evaluation import Breakdown, Bucket, System
-from headway.evaluation.words import cut_words
 
 LONGEST_REPEAT = 8  # words
 SHORT = 0.5  # of the reference's characters: less is an omission
@@ -23,10 +24,7 @@ def break_by_repetition(systems: Sequence[System], references: Sequence[Sequence
     total = len(allowed)
     buckets = []
     for name, is_long in (("one word twice", False), ("several words twice", True)):
-        values: list[float | None] = []
-        for seeds in repeats:
-            shares = [100 * sum(any((len(r) > 1) == is_long for r in found) for found in seed) / total for seed in seeds]
-            values.append(sum(shares) / len(shares))
+        values = [mean_over_seeds(seeds, partial(_share_repeating, is_long=is_long)) for seeds in repeats]
         buckets.append(Bucket(name, total, values))
     which = "the reference does not" if len(references) == 1 else "no reference does"
     return Breakdown(
@@ -38,6 +36,10 @@ def break_by_repetition(systems: Sequence[System], references: Sequence[Sequence
         higher_is_better=False,
         buckets=buckets,
     )
+
+
+def _share_repeating(sentences: Sequence[Repeats], is_long: bool) -> float:
+    return 100 * sum(any((len(run) > 1) == is_long for run in found) for found in sentences) / len(sentences)
 
 
 def find_repeats(text: str) -> Repeats:
@@ -73,13 +75,14 @@ def break_by_omission(systems: Sequence[System], references: Sequence[Sequence[s
     return Breakdown(
         name="omission",
         title="Left out",
-        story=f"Sentences without a translation, or with one of under half the characters of {which} (from {LEAST} on).",
+        story=f"Sentences without a translation, or with one that has less than half the characters of {which}, where that has "
+        f"{LEAST} or more.",
         figure="% of sentences",
         counted="sentences",
         higher_is_better=False,
         buckets=[
-            Bucket("empty", total, [mean_over_seeds(system, share_empty) for system in systems]),
-            Bucket("under half as long", total, [mean_over_seeds(system, share_short) for system in systems]),
+            Bucket("empty", total, [mean_over_seeds(system.outputs, share_empty) for system in systems]),
+            Bucket("under half as long", total, [mean_over_seeds(system.outputs, share_short) for system in systems]),
         ],
     )
 

@@ -3,10 +3,9 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from headway.evaluation.evaluation import System
-
-Value = Callable[[Sequence[str]], float | None]  # of one seed's translations
+Seed = TypeVar("Seed")  # one seed's translations, or what was made of them
 
 
 @dataclass
@@ -24,13 +23,13 @@ class Tally:
         self.found += (wanted & there).total()
 
 
-def mean_over_seeds(system: System, value: Value) -> float | None:
-    return mean([value(output) for output in system.outputs])
+def mean_over_seeds(seeds: Sequence[Seed], value: Callable[[Seed], float | None]) -> float | None:
+    """None where no seed has anything to count.
 
-
-def mean(values: Iterable[float | None]) -> float | None:
-    """None where there was nothing to count; that is so for all seeds or for none."""
-    given = [value for value in values if value is not None]
+    That is mostly so for all seeds or for none. Only rare words, counted in the reference that is nearest to each translation,
+    may be there for one seed and not for another: then the mean is of those seeds for which they are.
+    """
+    given = [found for found in map(value, seeds) if found is not None]
     return sum(given) / len(given) if given else None
 
 

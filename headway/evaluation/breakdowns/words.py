@@ -9,7 +9,9 @@ from headway.text.sentences import is_unspaced
 _SENTENCE_END = (".", "!", "?", ":", "…", '."', '!"', '?"', ".“", "!“", "?“", ".”", "!”", "?”")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _SPACES = " \u00a0\u2009\u202f"
-_NUMBER = re.compile(rf"(?<!\d)\d{{1,3}}(?:[{_SPACES}]\d{{3}})+(?!\d)|\d+(?:[.,:'’]\d+)*")
+# Where a number may be parted; ٬ and ٫ are the Arabic marks of thousands and of decimals. A space parts thousands alone.
+_NUMBER = re.compile(rf"(?<!\d)\d{{1,3}}(?:[{_SPACES}]\d{{3}})+(?!\d)(?:[.,٫]\d+)?|\d+(?:[.,:'’٬٫]\d+)*")
+_THOUSANDS = re.compile(rf"([1-9]\d?\d?)((?P<mark>[.,'’٬{_SPACES}])\d{{3}}(?:(?P=mark)\d{{3}})*)(?!(?P=mark))([.,٫]\d+)?")
 SHORTEST_NAME = 2  # characters: "I" is no name
 
 
@@ -58,8 +60,19 @@ def is_mostly_unspaced(texts: Iterable[str]) -> bool:
 
 
 def find_numbers(text: str) -> list[str]:
-    """Numbers by their digits alone, so that 1,000 and 1.000 and 1 000 are one, and ٣ is 3."""
-    return ["".join(str(int(c)) for c in found[0] if c.isdecimal()) for found in _NUMBER.finditer(text)]
+    """Numbers in one way of writing: 1,000 and 1.000 and 1 000 are 1000, 3,5 is 3.5, ٣ is 3.
+
+    What parts groups of three digits parts thousands, and is left out; anything else between digits becomes a point.
+    """
+    if not text.isascii():
+        text = "".join(str(int(character)) if character.isdecimal() else character for character in text)
+    return [_write_plainly(found[0]) for found in _NUMBER.finditer(text)]
+
+
+def _write_plainly(number: str) -> str:
+    if found := _THOUSANDS.fullmatch(number):
+        number = found[1] + re.sub(r"\D", "", found[2]) + (found[4] or "")
+    return re.sub(r"\D", ".", number)
 
 
 def find_names(text: str) -> list[str]:

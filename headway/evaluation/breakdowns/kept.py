@@ -1,11 +1,12 @@
 """Whether numbers and names come through."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
-from headway.evaluation.counting import Tally, keep_common, mean_over_seeds
+from headway.evaluation.breakdowns.counting import Tally, keep_common, mean_over_seeds
+from headway.evaluation.breakdowns.words import cut_words, find_names, find_numbers, without_possessive
 from headway.evaluation.evaluation import Breakdown, Bucket, System
-from headway.evaluation.words import cut_words, find_names, find_numbers, without_possessive
 
 DIGITS = {"1 digit": (1, 1), "2–3 digits": (2, 3), "4 and more digits": (4, None)}
 
@@ -19,15 +20,15 @@ def break_by_numbers(
     buckets = []
     for name, (low, high) in DIGITS.items():
         some = [_choose(numbers, low, high) for numbers in wanted]
-        values = [_mean_percent(some, seeds) for seeds in there]
+        values = [mean_over_seeds(seeds, partial(_share_kept, some)) for seeds in there]
         buckets.append(Bucket(name, sum(numbers.total() for numbers in some), values))
     if not any(bucket.count for bucket in buckets):
         return None
     return Breakdown(
         name="numbers",
-        title="Numbers kept",
-        story=f"Numbers that {_who(references, sources)} in figures, compared by their digits: 1,000 is 1.000 and 1 000.",
-        figure="% of numbers kept",
+        title="Numbers",
+        story=f"Numbers that {_who(references, sources)} in figures: 1,000 is 1.000 and 1 000, and 3.5 is 3,5.",
+        figure="% kept",
         counted="numbers",
         higher_is_better=True,
         buckets=[bucket for bucket in buckets if bucket.count],
@@ -42,25 +43,22 @@ def break_by_names(
     def read(word: str) -> str:
         return word.lower() if lowercase else word
 
-    wanted = [Counter({read(name): n for name, n in names.items()}) for names in _find_wanted(find_names, references, sources)]
+    wanted = _find_wanted(lambda text: list(map(read, find_names(text))), references, sources)
     count = sum(names.total() for names in wanted)
     if not count:
         return None
 
     def share(output: Sequence[str]) -> float | None:
-        tally = Tally()
-        for names, text in zip(wanted, output, strict=True):
-            tally.add(names, Counter(read(without_possessive(word)) for word in cut_words(text)) if names else Counter())
-        return tally.percent
+        return _share_kept(wanted, (Counter(read(without_possessive(word)) for word in cut_words(text)) for text in output))
 
     return Breakdown(
         name="names",
-        title="Names kept",
+        title="Names",
         story=f"Words with a capital, not at a sentence's beginning, that {_who(references, sources)} alike: mostly names.",
-        figure="% of names kept",
+        figure="% kept",
         counted="names",
         higher_is_better=True,
-        buckets=[Bucket("names", count, [mean_over_seeds(system, share) for system in systems])],
+        buckets=[Bucket("names", count, [mean_over_seeds(system.outputs, share) for system in systems])],
     )
 
 
@@ -73,18 +71,17 @@ def _find_wanted(
 
 
 def _choose(numbers: Counter[str], low: int, high: int | None) -> Counter[str]:
-    return Counter({n: times for n, times in numbers.items() if low <= len(n) and (high is None or len(n) <= high)})
+    def fits(number: str) -> bool:
+        return low <= (digits := len(number.replace(".", ""))) and (high is None or digits <= high)
+
+    return Counter({number: times for number, times in numbers.items() if fits(number)})
 
 
-def _mean_percent(wanted: Sequence[Counter[str]], seeds: Sequence[Sequence[Counter[str]]]) -> float | None:
-    percents = []
-    for there in seeds:
-        tally = Tally()
-        for numbers, found in zip(wanted, there, strict=True):
-            tally.add(numbers, found)
-        if tally.percent is not None:
-            percents.append(tally.percent)
-    return sum(percents) / len(percents) if percents else None
+def _share_kept(wanted: Sequence[Counter[str]], there: Iterable[Counter[str]]) -> float | None:
+    tally = Tally()
+    for some, found in zip(wanted, there, strict=True):
+        tally.add(some, found)
+    return tally.percent
 
 
 def _who(references: Sequence[Sequence[str]], sources: Sequence[str] | None) -> str:

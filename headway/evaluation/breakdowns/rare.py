@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from headway.evaluation.counting import Tally, mean
+from headway.evaluation.breakdowns.counting import Tally, mean_over_seeds
+from headway.evaluation.breakdowns.words import cut_words
 from headway.evaluation.evaluation import Breakdown, Bucket, System
-from headway.evaluation.words import cut_words
 
 FREQUENCIES = [(0, 0), (1, 4), (5, 19), (20, 99), (100, None)]
 
@@ -34,14 +34,11 @@ def break_by_rarity(
     for several in wanted:
         _count_into(of_first, several[0], Counter(), seen)
     counted = [[count(output) for output in system.outputs] for system in systems]
-    buckets = [
-        Bucket(
-            _name(low, high),
-            of_first[place].wanted,
-            [mean([seed[place].percent for seed in seeds]) for seeds in counted],
-        )
-        for place, (low, high) in enumerate(FREQUENCIES)
-    ]
+    buckets = []
+    for place, (low, high) in enumerate(FREQUENCIES):
+        tallies = [[seed[place] for seed in seeds] for seeds in counted]
+        values = [mean_over_seeds(seeds, lambda tally: tally.percent) for seeds in tallies]
+        buckets.append(Bucket(_name(low, high), of_first[place].wanted, values))
     more = "" if len(references) == 1 else (
         " Of several references each translation is held against the one that it shares most with; the first one's are counted."
     )  # fmt: skip
