@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -44,7 +44,7 @@ def parse_shard(text: str) -> Shard:
     return Shard(int(found[1]), int(found[2]))
 
 
-def read_blocks(files: Sequence[Path], size: int, wanted: range = ALL) -> Iterator[Block]:
+def read_blocks(files: Sequence[Path], size: int, wanted: range = ALL) -> Generator[Block, None, None]:
     """The wanted blocks of some files, counted over all of them; every file begins a new block."""
     number = read = 0
     for path in files:
@@ -65,7 +65,7 @@ def _blank_unwanted(lines: Iterable[bytes], size: int, first: int, wanted: range
         yield line if first + place // size in wanted else b""
 
 
-def read_pipe(lines: PipeLines, size: int, *, whole: bool) -> Iterator[Block]:
+def read_pipe(lines: PipeLines, size: int, *, whole: bool) -> Generator[Block, None, None]:
     """Blocks of standard input. Unless only whole ones are asked for, a pause ends a block: somebody waits for the answer."""
     block: list[str] = []
     done = 0

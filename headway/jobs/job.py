@@ -7,7 +7,7 @@ import stat
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import chain
 from pathlib import Path
 from types import FrameType
@@ -18,7 +18,7 @@ from headway.bundle import MANIFEST
 from headway.errors import Interrupted
 from headway.jobs.blocks import Block, read_blocks, read_pipe
 from headway.jobs.journal import Part
-from headway.jobs.local import OnBlock, Output, Work, read_ahead
+from headway.jobs.local import Items, OnBlock, Output, Work, read_ahead
 from headway.jobs.pace import Pace
 from headway.jobs.streams import PipeLines, pack
 from headway.jobs.tasks import Task
@@ -77,9 +77,10 @@ def _fill(part: Part, task: Task, work: Work, pace: Pace, display: Display, size
     if part.finished:
         return
     try:
-        for output in _translate(task, work, pace, size, part.blocks):
-            part.write(pack(output.text, task.output), len(output.block.lines))
-            pace.advance(output.block)
+        with closing(_translate(task, work, pace, size, part.blocks)) as outputs:
+            for output in outputs:
+                part.write(pack(output.text, task.output), len(output.block.lines))
+                pace.advance(output.block)
         if not part.blocks and (nothing := pack(b"", task.output)):  # a packed file of no text is not an empty file
             part.write(nothing, 0)
         part.finish()
@@ -89,22 +90,23 @@ def _fill(part: Part, task: Task, work: Work, pace: Pace, display: Display, size
 
 
 def _write_stream(task: Task, work: Work, stream: IO[bytes], pace: Pace, size: int) -> None:
-    for output in _translate(task, work, pace, size):
-        stream.write(output.text)
-        stream.flush()
-        pace.advance(output.block)
+    with closing(_translate(task, work, pace, size)) as outputs:
+        for output in outputs:
+            stream.write(output.text)
+            stream.flush()
+            pace.advance(output.block)
 
 
-def _translate(task: Task, work: Work, pace: Pace, size: int, done: int = 0) -> Iterator[Output]:
+def _translate(task: Task, work: Work, pace: Pace, size: int, done: int = 0) -> Items[Output]:
     """The blocks of a task but for those that are done."""
-    blocks = iter(_read(task, size, done))
-    for first in blocks:
-        pace.begin(first)
-        ahead = AHEAD if task.can_go_on() else 1  # of a pipe, somebody may wait for each line
-        yield from work(chain([first], blocks), ahead=ahead, on_progress=pace.look_into)
+    with closing(_read(task, size, done)) as blocks:
+        for first in blocks:
+            pace.begin(first)
+            ahead = AHEAD if task.can_go_on() else 1  # of a pipe, somebody may wait for each line
+            yield from work(chain([first], blocks), ahead=ahead, on_progress=pace.look_into)
 
 
-def _read(task: Task, size: int, done: int) -> Iterable[Block]:
+def _read(task: Task, size: int, done: int) -> Items[Block]:
     if not task.inputs:
         nobody_waits = task.output is not None or stat.S_ISREG(os.fstat(STDOUT).st_mode)
         return read_pipe(PipeLines(sys.stdin.buffer), size, whole=nobody_waits)

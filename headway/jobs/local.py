@@ -2,8 +2,9 @@
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from headway.translator import Translator
 
 T = TypeVar("T")
+Items = Generator[T, None, None]
 
 
 @dataclass(frozen=True)
@@ -68,12 +70,14 @@ def make_local_work(translator: "Translator", options: dict[str, Any], render: R
     return work
 
 
-def read_ahead(items: Iterable[T]) -> Iterator[T]:
-    """The same items; the next one is read in a thread while the one before it is being worked on."""
+def read_ahead(items: Items[T]) -> Items[T]:
+    """The same items; the next one is read in a thread while the one before it is being worked on.
+
+    Who does not read to the end closes it: left to the garbage collector, the thread might be waited for by any other.
+    """
     end = object()
-    waiting = iter(items)
-    with ThreadPoolExecutor(1) as pool:
-        coming = pool.submit(next, waiting, end)
+    with closing(items), ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, items, end)
         while (item := coming.result()) is not end:
-            coming = pool.submit(next, waiting, end)
+            coming = pool.submit(next, items, end)
             yield item  # type: ignore[misc]  # it is not the end
