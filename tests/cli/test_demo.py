@@ -56,6 +56,7 @@ def test_a_log_has_neither_colours_nor_a_live_line(demo):
     assert "\x1b" not in result.stdout + result.stderr and "\r" not in result.stdout + result.stderr
 
 
+@pytest.mark.soak
 def test_a_second_time_it_shows_the_run_that_is_there_even_where_german_cannot_be_written(demo):
     out, first = demo
     again = start(out, *SHORT, PYTHONIOENCODING="ascii")

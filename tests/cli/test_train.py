@@ -157,17 +157,6 @@ def test_a_finished_run_says_so_and_goes_on_with_a_larger_budget(tmp_path: Path,
     assert metrics(out)[-1]["step"] == 30
 
 
-def test_minutes_become_updates_once(tmp_path: Path, corpus: Path, headway):
-    begin = time.monotonic()
-    result = headway(*train_command(corpus, tmp_path / "run", "--max-minutes", 0.1, "--patience", 0))
-    assert result.code == 0
-    assert "0.1 minutes are" in result.err
-    newest = sorted((tmp_path / "run" / "checkpoints").iterdir())[-1]
-    state = json.loads((newest / "state.json").read_text())
-    assert state["step"] == state["budget"]["total"]
-    assert state["seconds"] < 60 and time.monotonic() - begin < 120
-
-
 def test_of_minutes_and_updates_the_smaller_counts(tmp_path: Path, corpus: Path, headway):
     assert headway(*train_command(corpus, tmp_path / "run", "--max-minutes", 60, "--max-steps", 3)).code == 0
     assert metrics(tmp_path / "run")[-1]["step"] == 3
@@ -179,7 +168,8 @@ def test_minutes_are_turned_into_updates_once(tmp_path: Path, corpus: Path):
     process = start(command)
     wait_for(out / "best", process)  # the first validation comes after the measuring
     process.send_signal(signal.SIGINT)
-    process.communicate()
+    _, said = process.communicate()
+    assert "0.1 minutes are" in said
     newest = sorted((out / "checkpoints").iterdir())[-1]
     budget = json.loads((newest / "state.json").read_text())["budget"]
     again = start(command)

@@ -12,7 +12,7 @@ import pytest
 from headway.errors import DataError, Interrupted
 from headway.jobs.blocks import Block, Shard
 from headway.jobs.job import print_task, run_tasks
-from headway.jobs.local import Output, Work, make_local_work, read_ahead
+from headway.jobs.local import Output, Work, make_local_work
 from headway.jobs.render import render_text
 from headway.jobs.streams import open_input, pack
 from headway.jobs.tasks import Task, plan_tasks, take_shard
@@ -170,22 +170,6 @@ def test_memory_does_not_grow_with_the_input(tmp_path: Path):
         assert tracemalloc.get_traced_memory()[1] < 1_000_000 < source.stat().st_size / 4
     finally:
         tracemalloc.stop()
-
-
-def test_reading_is_ahead_by_one(tmp_path: Path):
-    taken = []
-
-    def numbers() -> Iterator[int]:
-        for number in range(5):
-            taken.append(number)
-            yield number
-        raise ZeroDivisionError
-
-    ahead = read_ahead(numbers())
-    assert next(ahead) == 0
-    assert [next(ahead) for _ in range(2)] == [1, 2] and len(taken) <= 4
-    with pytest.raises(ZeroDivisionError):
-        list(ahead)
 
 
 def test_progress_tells_lines_speed_and_how_many_there_will_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -25,12 +25,17 @@ def test_it_gives_what_is_there_and_leaves_no_thread_behind_when_it_is_closed():
     assert len(closed) == 2 and threading.active_count() == before
 
 
-def test_an_error_of_the_reader_is_raised_where_it_is_read():
-    def fail() -> Iterator[int]:
-        yield 1
-        raise OSError("gone")
+def test_reading_is_ahead_by_one():
+    taken = []
 
-    items = read_ahead(fail())
-    assert next(items) == 1
-    with pytest.raises(OSError, match="gone"):
-        next(items)
+    def numbers() -> Iterator[int]:
+        for number in range(5):
+            taken.append(number)
+            yield number
+        raise ZeroDivisionError
+
+    ahead = read_ahead(numbers())
+    assert next(ahead) == 0
+    assert [next(ahead) for _ in range(2)] == [1, 2] and len(taken) <= 4
+    with pytest.raises(ZeroDivisionError):
+        list(ahead)
