@@ -5,6 +5,7 @@ the same for all sides; only what stands between the embeddings and the output d
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -63,11 +64,11 @@ class Rival(EncoderDecoder):
                 module.draw()
 
 
-class Drawn(nn.Module):
+class Drawn(nn.Module, ABC):
     """A part whose weights begin in its own way, after all others have begun in Headway's."""
 
-    def draw(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def draw(self) -> None: ...
 
 
 def build_rival(shape: Shape, *, seed: int = 1) -> Rival:

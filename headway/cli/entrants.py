@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headway.cli.given_files import Text, check_together, read_text
-from headway.cli.short_names import shorten
 from headway.errors import RequestError
+from headway.reports.short_names import shorten
 
 if TYPE_CHECKING:
     from headway.bundle import Manifest

@@ -17,6 +17,7 @@ from headway.reports.page import render
 from headway.reports.runs.evaluation import evaluate_runs
 from headway.reports.runs.page import FIGURES, tell_count, tell_figure, tell_value
 from headway.reports.runs.record import RunRecord
+from headway.reports.short_names import shorten
 
 # How the work was divided, and what follows from minutes on this machine: no difference between two runs.
 DIVISION = {"training.processes", "training.threads", "training.recompute", "training.shard"}
@@ -136,13 +137,8 @@ def _flatten(run: RunRecord) -> dict[str, Any]:
 
 def _with_own_names(runs: Sequence[RunRecord]) -> list[RunRecord]:
     """The shortest that tells each from all others: directories of one name have what stands above them before it."""
-    places = [run.directory.absolute().parts for run in runs]
-    named = []
-    for run, place in zip(runs, places, strict=True):
-        others = [other for other in places if other != place]
-        depth = next((n for n in range(1, len(place)) if place[-n:] not in [other[-n:] for other in others]), len(place))
-        named.append(replace(run, name="/".join(place[-depth:])))
-    return named
+    names = shorten([run.directory for run in runs])
+    return [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
 
 
 def _test_part(run: RunRecord) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What systems are called: the ends of their paths, as short as tells them apart."""
+"""What systems and runs are called: the ends of their paths, as short as tells them apart."""
 
 from collections.abc import Sequence
 from pathlib import Path

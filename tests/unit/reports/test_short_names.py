@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.cli.short_names import shorten
+from headway.reports.short_names import shorten
 
 
 @pytest.mark.parametrize(
