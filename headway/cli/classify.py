@@ -2,7 +2,7 @@
 
     headway classify runs/sentiment/best reviews.txt
 
-writes label and probability, parted by a tab, one line for each line that goes in; without a file, standard input.
+writes label and probability, separated by a tab, one line for each line that goes in; without a file, standard input.
 
     headway classify runs/digits/best scans/ more.png
 

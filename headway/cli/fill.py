@@ -3,7 +3,7 @@
     headway fill runs/bert/best "A [MASK] runs."
 
 tells what may stand where [MASK] does, best first, one candidate a line: its probability, the piece, and the text with it,
-parted by tabs; a blank line stands between the candidates of two masks. Without a text it reads lines from standard input.
+separated by tabs; a blank line stands between the candidates of two masks. Without a text it reads lines from standard input.
 """
 
 from pathlib import Path

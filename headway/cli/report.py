@@ -6,7 +6,7 @@ makes runs/en-de/report.html anew: scores with intervals, curves, settings, data
 
     headway report runs/small runs/large --output compared.html
 
-one page has the curves over each other, what the runs were told differently, and tests whether a difference is chance. Runs
+one page has the curves over each other, the settings that differ, and tests whether a difference is chance. Runs
 that differ by their seed alone count as one system, with mean and spread.
 """
 

@@ -1,4 +1,4 @@
-"""Several runs on one page: scores with tests between them, curves over each other, and what they were told differently."""
+"""Several runs on one page: scores with tests between them, curves over each other, and the settings that differ."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
