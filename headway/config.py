@@ -37,6 +37,18 @@ class ModelSettings(Section):
     d_k: int | None = Field(None, ge=1, description="width of a head's queries and keys; d_model / n_heads if not given")
     d_v: int | None = Field(None, ge=1, description="width of a head's values; d_model / n_heads if not given")
     dropout: float | None = Field(None, ge=0, le=0.99, description="on each sublayer's output and on embeddings plus positions")
+    attention_dropout: float | None = Field(
+        None, ge=0, le=0.99, description="on the weights of attention, after the softmax; 0 if not given"
+    )
+    activation_dropout: float | None = Field(
+        None, ge=0, le=0.99, description="inside the feed-forward networks, after the activation; 0 if not given"
+    )
+    word_dropout: float | None = Field(
+        None,
+        ge=0,
+        le=0.99,
+        description="share of the pieces read, of either language, whose embedding is hidden; 0 if not given",
+    )
     norm: Literal["post", "pre"] | None = Field(
         None, description="layer norm after each residual sum, as in the paper, or before each sublayer; by the preset"
     )

@@ -239,15 +239,15 @@ def count_kept(a: Architecture, lengths: Lengths, *, recompute: bool = False, de
     """Numbers that a forward pass keeps for the backward pass, padding not counted.
 
     A sublayer keeps its input, what its norm reads and a dropout mask, each as wide as the model; an attention also queries,
-    keys, values and output, and its weights where `nn.short_attention` computes it; a feed-forward network what its activation
-    gives. With `recompute` a layer keeps its input, and one layer at a time the rest.
+    keys, values and output, and its weights where `nn.short_attention` computes it, twice if some are dropped; a feed-forward
+    network what its activation gives, and with dropout its mask and what is left. With `recompute` a layer keeps its input, and
+    one layer at a time the rest.
     """
     sublayer = (3 if a.dropout else 2) * a.d_model
     heads = a.n_heads * (a.d_k + a.d_v)  # queries and output, or keys and values
-    inner = a.d_ff * (2 if a.activation == "gelu" else 1)
-    weights = (
-        a.n_heads if device == "cpu" and lengths.source_source <= LONGEST * lengths.source else 0
-    )  # of a pair of positions
+    inner = a.d_ff * (3 if a.activation_dropout else 2 if a.activation == "gelu" else 1)
+    short = device == "cpu" and lengths.source_source <= LONGEST * lengths.source
+    weights = a.n_heads * (2 if a.attention_dropout else 1 if short else 0)  # of a pair of positions
     encoder = lengths.source * (2 * sublayer + 2 * heads + inner) + lengths.source_source * weights
     decoder = lengths.target * (3 * sublayer + 3 * heads + inner) + (lengths.target_target + lengths.source_target) * weights
     memory = lengths.source * a.n_decoder_layers * heads  # its keys and values

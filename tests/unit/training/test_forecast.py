@@ -85,7 +85,18 @@ def test_weights_are_counted_as_the_model_has_them(settings: dict):
 
 
 @pytest.mark.parametrize("lengths", [(20, 24), (90, 80)])  # with the attention for short sentences, and with torch's
-@pytest.mark.parametrize("settings", [{}, {"norm": "post"}, {"dropout": 0.0}, {"activation": "gelu"}, {"d_k": 8, "d_v": 8}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"norm": "post"},
+        {"dropout": 0.0},
+        {"activation": "gelu"},
+        {"d_k": 8, "d_v": 8},
+        {"attention_dropout": 0.1, "activation_dropout": 0.1, "word_dropout": 0.1},
+        {"activation_dropout": 0.1, "activation": "gelu"},
+    ],
+)
 def test_what_is_kept_for_the_backward_pass_is_what_autograd_saves(settings: dict, lengths: tuple[int, int]):
     a = shape(**settings)
     model = build(a).train()
