@@ -24,6 +24,7 @@ OF_TASKS: dict[str, tuple[Task, ...]] = {
     "span": ("denoise", "span"),
     "whole_words": ("mlm",),
     "max_ratio": ("translate",),
+    "r_drop": ("translate",),
 }
 OF_FAMILIES: dict[str, tuple[Family, ...]] = {
     "n_decoder_layers": ("transformer", "t5"),
@@ -58,6 +59,11 @@ def check_request(settings: Settings) -> None:
             f"The task {task} with a model of the family {family} has no {', '.join(foreign)}.", "Leave that out."
         )
     choose_task(settings.training, task)
+    if settings.training.r_drop and settings.model.dropout == 0 and not any(vars(settings.model)[name] for name in DROPOUTS):
+        raise RequestError(
+            "Without dropout both readings of a batch are the same, and --r-drop has nothing to compare.",
+            "Give it a dropout, or leave --r-drop out.",
+        )
     if task == "lm" and (settings.model.max_positions or settings.data.max_length) < settings.data.max_length:
         raise RequestError(
             f"A model of {settings.model.max_positions} positions cannot read {settings.data.max_length} pieces at once.",
@@ -111,7 +117,7 @@ def _check_needed(settings: Settings) -> None:
 
 
 def _find_foreign(settings: Settings, task: Task, family: Family) -> list[str]:
-    given = {**_find_given(settings.data), **_find_given(settings.model)}
+    given = {**_find_given(settings.data), **_find_given(settings.model), **_find_given(settings.training)}
     of_task = [name for name, tasks in OF_TASKS.items() if name in given and task not in tasks]
     return of_task + [name for name, families in OF_FAMILIES.items() if name in given and family not in families]
 

@@ -138,6 +138,7 @@ def test_memory_is_of_the_model_of_a_pass_and_of_a_checkpoint():
     assert update(processes=2) - update(processes=2, shard=True) == pytest.approx(8 * parameters)
     assert update() - update(recompute=True) > 0.2e9
     assert f.estimate_saving_memory(a, training()) == f.PROGRAM + 28 * parameters
+    assert f.estimate_saving_memory(a, training(ema=0.9)) == f.PROGRAM + 36 * parameters
 
 
 @pytest.mark.parametrize("measured", [None, 10**9, 10**11])
