@@ -55,7 +55,7 @@ def fast_attention(
 ) -> Tensor:
     """The twin of `attention` that hands out no weights: torch's kernel, or for learning from short sequences our own.
 
-    Our own also where weights are dropped: torch's kernel draws masks of its own, and on a processor it then holds more.
+    Our own also where weights are dropped, for torch's kernel takes no mask from us.
     """
     short = query.device.type == "cpu" and key.shape[2] <= LONGEST
     if query.requires_grad and (short or keep is not None) and (bias is None or len(bias) == 1):

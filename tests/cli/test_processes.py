@@ -69,9 +69,10 @@ def test_a_model_in_shards_learns_the_same(tmp_path: Path, corpus: Path, headway
     assert one["valid_loss"] == pytest.approx(other["valid_loss"], abs=2e-4)
     for name, moment in moments(tmp_path / "replicas").items():
         np.testing.assert_allclose(moments(tmp_path / "shards")[name], moment, rtol=2e-3, atol=1e-5)
+    average = load_file(tmp_path / "shards" / "checkpoints" / "step-00000003" / "average.safetensors")
     for name, mean in load_file(tmp_path / "replicas" / "last" / "weights.safetensors").items():
-        found = load_file(tmp_path / "shards" / "checkpoints" / "step-00000003" / "average.safetensors")[name]
-        np.testing.assert_allclose(found, mean, rtol=2e-3, atol=1e-4)
+        if not name.endswith("attention.input.bias"):  # the keys' has no gradient but rounding, which Adam makes large
+            np.testing.assert_allclose(average[name], mean, rtol=0, atol=1e-6)
     for name, more in (("replicas", ("--shard",)), ("shards", ())):
         result = headway(*train_command(corpus, tmp_path / name, *common, "--max-steps", 6, *more))
         assert result.code == 0 and "Going on from update 3" in result.err, result.err
