@@ -44,6 +44,9 @@ class Architecture(TwoStacks):
     positions: Literal["sinusoidal", "learned", "none"]
     max_positions: int
     scale_attention: bool = True
+    attention_dropout: float = 0.0
+    activation_dropout: float = 0.0
+    word_dropout: float = 0.0
     tie: Literal["all", "target", "none"]
     output_bias: bool = False
     epsilon: float = 1e-5  # of the layer norms, what torch takes

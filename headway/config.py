@@ -37,6 +37,18 @@ class ModelSettings(Section):
     d_k: int | None = Field(None, ge=1, description="width of a head's queries and keys; d_model / n_heads if not given")
     d_v: int | None = Field(None, ge=1, description="width of a head's values; d_model / n_heads if not given")
     dropout: float | None = Field(None, ge=0, le=0.99, description="on each sublayer's output and on embeddings plus positions")
+    attention_dropout: float | None = Field(
+        None, ge=0, le=0.99, description="on the weights of attention, after the softmax; 0 if not given"
+    )
+    activation_dropout: float | None = Field(
+        None, ge=0, le=0.99, description="inside the feed-forward networks, after the activation; 0 if not given"
+    )
+    word_dropout: float | None = Field(
+        None,
+        ge=0,
+        le=0.99,
+        description="share of the pieces read, of either language, whose embedding is hidden; 0 if not given",
+    )
     norm: Literal["post", "pre"] | None = Field(
         None, description="layer norm after each residual sum, as in the paper, or before each sublayer; by the preset"
     )
@@ -115,6 +127,12 @@ class TrainingSettings(Section):
     label_smoothing: float | None = Field(
         None, ge=0, lt=1, description="share of probability spread over the vocabulary; 0.1 to translate, else 0"
     )
+    r_drop: float = Field(
+        0.0,
+        ge=0,
+        description="alpha of R-Drop, as 5: each batch is read twice with other dropout, and both predictions are made to "
+        "agree, at twice the price of an update; 0 reads it once",
+    )
     learning_rate: float | None = Field(
         None, gt=0, description="peak of the schedule; d_model^-0.5 * warmup^-0.5 with the paper's"
     )
@@ -131,6 +149,13 @@ class TrainingSettings(Section):
     checkpoint_every: int | None = Field(None, ge=1, description="updates between checkpoints; valid_every if not given")
     keep_checkpoints: int = Field(5, ge=1, description="newest checkpoints kept")
     average: int = Field(5, ge=1, description="last checkpoints averaged at the end; 1 averages nothing")
+    ema: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="decay of a moving average of the weights, as 0.999: it is what is then validated, kept as best and last, "
+        "tested, and averaged over the last checkpoints; 0 has none",
+    )
     metric: Literal["bleu", "chrf", "loss", "accuracy"] | None = Field(
         None, description="validation figure that tells which model is best; chrf to translate, accuracy to classify, else loss"
     )

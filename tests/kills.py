@@ -12,7 +12,20 @@ from pathlib import Path
 from conftest import train_command
 
 STEPS, EVERY = 60, 5
-MORE = ("--max-steps", STEPS, "--checkpoint-every", EVERY, "--valid-every", 20, "--metric", "loss", "--sampling", 0.1)
+MORE = (
+    "--max-steps",
+    STEPS,
+    "--checkpoint-every",
+    EVERY,
+    "--valid-every",
+    20,
+    "--metric",
+    "loss",
+    "--sampling",
+    0.1,
+    "--ema",
+    0.9,
+)
 
 
 def run_to_the_end(corpus: Path, out: Path, *more: object) -> str:
@@ -32,7 +45,7 @@ def digest(run: Path) -> str:
     """Of all that a run ends with."""
     files = [run / name / "weights.safetensors" for name in ("best", "last")]
     newest = sorted((run / "checkpoints").iterdir())[-1]
-    files += [newest / "weights.safetensors", newest / "optimizer.safetensors"]
+    files += sorted(newest.glob("*.safetensors"))
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 

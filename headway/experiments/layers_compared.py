@@ -45,10 +45,17 @@ class DecodingLayer(Layer, Protocol[State]):
 
 
 def equation_1(
-    query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None, bias: Tensor | None, scale: float | None
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    scale: float | None,
+    keep: Tensor | None = None,
 ) -> Tensor:
     """`attention` as a kernel: the written-out formula, which holds all weights."""
-    return attention(query, key, value, mask=mask, bias=bias, scale=scale)[0]
+    return attention(query, key, value, mask=mask, bias=bias, scale=scale, keep=keep)[0]
 
 
 class SelfAttention(nn.Module):
@@ -120,9 +127,10 @@ def _attend_near(
     bias: Tensor | None,
     scale: float | None,
     reach: int,
+    keep: Tensor | None = None,
 ) -> Tensor:
     """The kernel of a restricted attention: each position asks those at most `reach` away. It knows no other mask."""
-    assert mask is None and bias is None
+    assert mask is None and bias is None and keep is None
     (size, heads, length, _), w = query.shape, reach
     blocks = math.ceil(length / w)
     fill = blocks * w - length

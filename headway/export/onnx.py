@@ -134,9 +134,16 @@ class _AnyPositions(nn.Module):
 
 
 def _written_out(
-    query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None, bias: Tensor | None, scale: float | None
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    scale: float | None,
+    keep: Tensor | None = None,
 ) -> Tensor:
-    return attention(query, key, value, mask=mask, bias=bias, scale=scale)[0]
+    return attention(query, key, value, mask=mask, bias=bias, scale=scale, keep=keep)[0]
 
 
 def _make_traceable(model: Transformer) -> None:

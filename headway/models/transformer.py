@@ -21,19 +21,25 @@ class Transformer(EncoderDecoder):
         a = architecture
         self.architecture, self.pad = a, pad
 
-        self.source_embedding = Embedding(vocab=a.source_vocab, d_model=a.d_model)
-        self.target_embedding = self.source_embedding if a.tie == "all" else Embedding(vocab=a.target_vocab, d_model=a.d_model)
-        own = self.target_embedding if a.tie != "none" else Embedding(vocab=a.target_vocab, d_model=a.d_model)
+        def embedding(vocab: int) -> Embedding:
+            return Embedding(vocab=vocab, d_model=a.d_model, dropout=a.word_dropout)
+
+        self.source_embedding = embedding(a.source_vocab)
+        self.target_embedding = self.source_embedding if a.tie == "all" else embedding(a.target_vocab)
+        own = self.target_embedding if a.tie != "none" else embedding(a.target_vocab)
         self.head, self.output = nn.Identity(), Output(own.weight, bias=a.output_bias)
         self.positions = _positions(a)
         self.dropout = Dropout(a.dropout)
 
         def attention() -> MultiHeadAttention:
             scale = None if a.scale_attention else 1.0
-            return MultiHeadAttention(d_model=a.d_model, n_heads=a.n_heads, d_k=a.d_k, d_v=a.d_v, scale=scale)
+            return MultiHeadAttention(
+                d_model=a.d_model, n_heads=a.n_heads, d_k=a.d_k, d_v=a.d_v, scale=scale, dropout=a.attention_dropout
+            )
 
         def feed_forward() -> FeedForward:
-            return FeedForward(d_model=a.d_model, d_ff=a.d_ff, activation=ACTIVATIONS[a.activation]())
+            activation = ACTIVATIONS[a.activation]()
+            return FeedForward(d_model=a.d_model, d_ff=a.d_ff, activation=activation, dropout=a.activation_dropout)
 
         def residual() -> PostNorm | PreNorm:
             norm = nn.LayerNorm(a.d_model, eps=a.epsilon)

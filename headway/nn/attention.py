@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from headway.nn.cache import KeyValue
+from headway.nn.dropout import Dropout
 from headway.nn.short_attention import LONGEST, short_attention
 
 
@@ -24,10 +25,12 @@ def attention(
     mask: Tensor | None = None,
     bias: Tensor | None = None,
     scale: float | None = None,
+    keep: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Equation 1, softmax(Q K^T / sqrt(d_k)) V, and the weights. A row that may attend to nothing gives zeros.
 
     query [B, H, T, d_k], key [B, H, S, d_k], value [B, H, S, d_v] -> output [B, H, T, d_v], weights [B, H, T, S]
+    `keep` [B, H, T, S] is what dropout multiplies the weights by; those that are handed out are the softmax's.
     """
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = query @ key.transpose(-2, -1) * scale
@@ -37,7 +40,7 @@ def attention(
         weights = scores.softmax(dim=-1)
     else:
         weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1).masked_fill(~mask, 0.0)
-    return weights @ value, weights
+    return (weights if keep is None else weights * keep) @ value, weights
 
 
 def fast_attention(
@@ -48,11 +51,17 @@ def fast_attention(
     mask: Tensor | None = None,
     bias: Tensor | None = None,
     scale: float | None = None,
+    keep: Tensor | None = None,
 ) -> Tensor:
-    """The twin of `attention` that hands out no weights: torch's kernel, or for learning from short sequences our own."""
-    short = query.requires_grad and query.device.type == "cpu" and key.shape[2] <= LONGEST
-    if short and (bias is None or len(bias) == 1):
-        return short_attention(query, key, value, mask=mask, bias=bias, scale=scale)
+    """The twin of `attention` that hands out no weights: torch's kernel, or for learning from short sequences our own.
+
+    Our own also where weights are dropped, for torch's kernel takes no mask from us.
+    """
+    short = query.device.type == "cpu" and key.shape[2] <= LONGEST
+    if query.requires_grad and (short or keep is not None) and (bias is None or len(bias) == 1):
+        return short_attention(query, key, value, mask=mask, bias=bias, scale=scale, keep=keep)
+    if keep is not None:
+        return attention(query, key, value, mask=mask, bias=bias, scale=scale, keep=keep)[0]
     if bias is not None:
         mask = bias if mask is None else bias.masked_fill(~mask, -math.inf)
     return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scale)
@@ -62,7 +71,15 @@ class Kernel(Protocol):
     """How an attention is computed: all of equation 1 but the weights, which no model needs."""
 
     def __call__(
-        self, query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None, bias: Tensor | None, scale: float | None
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        *,
+        mask: Tensor | None,
+        bias: Tensor | None,
+        scale: float | None,
+        keep: Tensor | None = None,
     ) -> Tensor: ...
 
 
@@ -71,14 +88,24 @@ class MultiHeadAttention(nn.Module):
 
     W^Q, W^K and W^V of all heads stand in one matrix, so that self-attention is one product; `d_model` is also the width of
     the memory. `kernel` is a part like any other: `record_attention` puts the written-out formula in its place for a while.
+    `dropout` is that of the weights, after the softmax.
     """
 
     def __init__(
-        self, *, d_model: int, n_heads: int, d_k: int, d_v: int, bias: bool = True, scale: float | None = None
+        self,
+        *,
+        d_model: int,
+        n_heads: int,
+        d_k: int,
+        d_v: int,
+        bias: bool = True,
+        scale: float | None = None,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__()
         self.n_heads, self.d_k, self.d_v, self.scale = n_heads, d_k, d_v, scale
         self.kernel: Kernel = fast_attention
+        self.dropout = Dropout(dropout)
         self.input = nn.Linear(d_model, n_heads * (d_k + d_k + d_v), bias=bias)
         self.output = nn.Linear(n_heads * d_v, d_model, bias=bias)
 
@@ -107,7 +134,9 @@ class MultiHeadAttention(nn.Module):
 
     def attend(self, query: Tensor, memory: KeyValue, mask: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
         """Every head's attention, concatenated and projected by W^O: [B, T, d_model]."""
-        heads = self.kernel(query, memory.key, memory.value, mask=mask, bias=bias, scale=self.scale)  # [B, H, T, d_v]
+        key, value = memory.key, memory.value
+        keep = self.dropout.draw((*query.shape[:3], key.shape[2]), query)
+        heads = self.kernel(query, key, value, mask=mask, bias=bias, scale=self.scale, keep=keep)  # [B, H, T, d_v]
         return self.output(heads.transpose(1, 2).flatten(2))
 
     def _heads(self, x: Tensor) -> Tensor:
@@ -129,11 +158,18 @@ def record_attention(module: nn.Module) -> Iterator[dict[str, Tensor]]:
 
     def recorder(name: str, before: Kernel) -> Kernel:
         def kernel(
-            query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None, bias: Tensor | None, scale: float | None
+            query: Tensor,
+            key: Tensor,
+            value: Tensor,
+            *,
+            mask: Tensor | None,
+            bias: Tensor | None,
+            scale: float | None,
+            keep: Tensor | None = None,
         ) -> Tensor:
             if threading.get_ident() != here:
-                return before(query, key, value, mask=mask, bias=bias, scale=scale)
-            output, weights[name] = attention(query, key, value, mask=mask, bias=bias, scale=scale)
+                return before(query, key, value, mask=mask, bias=bias, scale=scale, keep=keep)
+            output, weights[name] = attention(query, key, value, mask=mask, bias=bias, scale=scale, keep=keep)
             return output
 
         return kernel

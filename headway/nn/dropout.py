@@ -1,8 +1,10 @@
-"""Section 5.4, residual dropout: `nn.Dropout` with cheaper masks.
+"""Section 5.4, dropout: `nn.Dropout` with cheaper masks.
 
 On a processor the masks of `nn.Dropout` are dear: one draw for each number. Here each 64-bit draw of torch's own generator
 decides on four numbers, 16 bits each: seeded, saved and restored like everything of torch's (benchmarks/ablation.py).
 """
+
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -17,17 +19,19 @@ class Dropout(nn.Module):
         self.dropped = round(p * 2**16)  # of the 65,536 values that 16 bits can have
 
     def forward(self, x: Tensor) -> Tensor:
-        return x * self._mask(x) if self._drops() else x
+        keep = self.draw(x.shape, x)
+        return x if keep is None else x * keep
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
         """x + Dropout(y), in one go over the memory."""
-        return torch.addcmul(x, y.to(x.dtype), self._mask(x)) if self._drops() else x + y
+        keep = self.draw(x.shape, x)
+        return x + y if keep is None else torch.addcmul(x, y.to(x.dtype), keep)
 
-    def _drops(self) -> bool:
-        return self.training and self.dropped > 0
-
-    def _mask(self, x: Tensor) -> Tensor:
-        draws = torch.randint(-(2**63), 2**63 - 1, ((x.numel() + 3) // 4,), device=x.device)
-        keep = torch.empty(x.shape, dtype=x.dtype, device=x.device)
-        torch.ge(draws.view(torch.int16)[: x.numel()].view(x.shape), self.dropped - 2**15, out=keep)  # no detour over bytes
+    def draw(self, shape: Sequence[int], like: Tensor) -> Tensor | None:
+        """What numbers of this shape are multiplied by, of the type that `like` has; None where nothing is dropped."""
+        if not self.training or not self.dropped:
+            return None
+        keep = torch.empty(shape, dtype=like.dtype, device=like.device)
+        draws = torch.randint(-(2**63), 2**63 - 1, ((keep.numel() + 3) // 4,), device=like.device)
+        torch.ge(draws.view(torch.int16)[: keep.numel()].view(shape), self.dropped - 2**15, out=keep)  # no detour over bytes
         return keep.mul_(2**16 / (2**16 - self.dropped))

@@ -1,4 +1,4 @@
-"""Equation 1 for learning from short sequences on a processor, with its gradient written out.
+"""Equation 1 for learning from short sequences on a processor, or with dropped weights, and its gradient written out.
 
 Torch's kernel takes sentences and heads one by one, which is dear where each is a few dozen positions long. Here they stand in
 one batch of small products, and what can be done in place is. B batch, H heads, T positions that ask, S that are asked.
@@ -15,16 +15,31 @@ _NEVER = -1e30  # added to a score that does not count; finite, so that a row wi
 
 
 def short_attention(
-    query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None, bias: Tensor | None, scale: float | None
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    scale: float | None,
+    keep: Tensor | None = None,
 ) -> Tensor:
     """Shapes as in `attention`, but the bias is one for all of the batch; a row that may attend to nothing gives zeros."""
-    return _ShortAttention.apply(query, key, value, mask, bias, 1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    return _ShortAttention.apply(query, key, value, mask, bias, scale, keep)
 
 
 class _ShortAttention(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, bias: Tensor | None, scale: float
+        ctx: Any,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None,
+        bias: Tensor | None,
+        scale: float,
+        keep: Tensor | None,
     ) -> Tensor:
         heads = query.shape[:2]
         query, key, value = (x.reshape(-1, *x.shape[2:]) for x in (query, key, value))  # [B * H, positions, width]
@@ -32,23 +47,25 @@ class _ShortAttention(torch.autograd.Function):
         if bias is not None:
             weights.unflatten(0, heads).add_(bias)
         if mask is not None:
-            weights.unflatten(0, heads).add_(torch.zeros(mask.shape, dtype=weights.dtype).masked_fill_(~mask, _NEVER))
+            never = torch.zeros(mask.shape, dtype=weights.dtype, device=mask.device).masked_fill_(~mask, _NEVER)
+            weights.unflatten(0, heads).add_(never)
         weights = weights.softmax(dim=-1)
         if mask is not None:
             weights.unflatten(0, heads).mul_(mask)
+        kept = weights if keep is None else weights * keep.view_as(weights)
         ctx.heads, ctx.scale, ctx.biased = heads, scale, bias is not None
-        ctx.save_for_backward(query, key, value, weights)
-        return torch.bmm(weights, value).unflatten(0, heads)
+        ctx.save_for_backward(query, key, value, weights, kept)
+        return torch.bmm(kept, value).unflatten(0, heads)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor, None, Tensor | None, None]:
-        query, key, value, weights = ctx.saved_tensors
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor, None, Tensor | None, None, None]:
+        query, key, value, weights, kept = ctx.saved_tensors
         output = grads[0].reshape(-1, *grads[0].shape[2:])
-        of_value = torch.bmm(weights.transpose(1, 2), output)
-        of_scores = torch.bmm(output, value.transpose(1, 2)).mul_(weights)
+        of_value = torch.bmm(kept.transpose(1, 2), output)
+        of_scores = torch.bmm(output, value.transpose(1, 2)).mul_(kept)
         of_scores.addcmul_(weights, of_scores.sum(dim=-1, keepdim=True), value=-1)  # the softmax's gradient
         of_bias = of_scores.unflatten(0, ctx.heads).sum(dim=0, keepdim=True) if ctx.biased else None
         of_scores.mul_(ctx.scale)
         of_query, of_key = torch.bmm(of_scores, key), torch.bmm(of_scores.transpose(1, 2), query)
         of_query, of_key, of_value = (x.unflatten(0, ctx.heads) for x in (of_query, of_key, of_value))
-        return of_query, of_key, of_value, None, of_bias, None
+        return of_query, of_key, of_value, None, of_bias, None, None

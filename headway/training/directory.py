@@ -81,13 +81,16 @@ def changed_files(fingerprints: Mapping[str, str], out: Path) -> list[str]:
 
 
 def refuse_other_settings(settings: Settings, out: Path) -> None:
-    """Only the budget and the work's division may differ from the run that stands here; what is not given is as it was then."""
+    """Only the budget and the work's division may differ from the run that stands here; what is not given is as it was then.
+
+    A setting that is younger than the run was off.
+    """
     stored = build_settings(read_yaml(out / "config.yaml"))
     differing = []
     for section in Settings.model_fields:
         old, new = (vars(getattr(which, section)) for which in (stored, settings))
         for name, value in new.items():
-            if value is not None and value != old[name] and name not in (*ASKED, *HOW):
+            if value is not None and (value or None) != (old[name] or None) and name not in (*ASKED, *HOW):
                 differing.append(f"{section}.{name} was {old[name]!r}, now {value!r}")
     if differing:
         raise RequestError(

@@ -15,12 +15,12 @@ from headway.models.presets import PRESETS
 from headway.nn.short_attention import LONGEST
 from headway.training.choices import choose_budget, total_updates
 from headway.training.loss import ROWS
-from headway.training.update import count_passes
+from headway.training.update import count_passes, count_readings
 
 USED = 0.5  # share of this machine's peak that updates come to, if they are not measured
 NUMBER = 4  # bytes; weights, gradients and Adam's running means are fp32 whatever the products are
-HELD = 4 * NUMBER  # bytes a parameter: itself, its gradient, Adam's two running means
-SAVED = 3 * NUMBER  # bytes a parameter of a checkpoint, which has no gradient
+HELD = 4  # numbers a parameter: itself, its gradient, Adam's two running means
+SAVED = 3  # numbers a parameter of a checkpoint, which has no gradient
 PROGRAM = 340_000_000  # bytes of a process before it has a model: Python, torch, tokenizers; measured
 SPARE = 1.5  # what the backward pass needs beside what was kept, padding, freed memory that is kept; measured
 
@@ -194,7 +194,7 @@ def read_epoch(store: Store, a: Architecture, training: TrainingSettings) -> Epo
         seed=training.seed,
         epoch=0,
     )
-    return Epoch(lengths, len(updates), training_flops(a, lengths))
+    return Epoch(lengths, len(updates), count_readings(training) * training_flops(a, lengths))
 
 
 def imagine_epoch(pairs: int, source_length: float, target_length: float, a: Architecture, training: TrainingSettings) -> Epoch:
@@ -203,7 +203,7 @@ def imagine_epoch(pairs: int, source_length: float, target_length: float, a: Arc
     s, t = source_length + 1, target_length + 1
     lengths = Lengths(pairs * s, pairs * t, pairs * s * s, pairs * t * t, pairs * s * t, pairs * t)
     updates = math.ceil(lengths.target / training.batch_tokens)
-    return Epoch(lengths, updates, training_flops(a, lengths))
+    return Epoch(lengths, updates, count_readings(training) * training_flops(a, lengths))
 
 
 def _sum(parts: list[tuple[Lengths, float]]) -> Lengths:
@@ -239,15 +239,15 @@ def count_kept(a: Architecture, lengths: Lengths, *, recompute: bool = False, de
     """Numbers that a forward pass keeps for the backward pass, padding not counted.
 
     A sublayer keeps its input, what its norm reads and a dropout mask, each as wide as the model; an attention also queries,
-    keys, values and output, and its weights where `nn.short_attention` computes it; a feed-forward network what its activation
-    gives. With `recompute` a layer keeps its input, and one layer at a time the rest.
+    keys, values and output, and its weights where `nn.short_attention` computes it, twice if some are dropped; a feed-forward
+    network what its activation gives, and with dropout its mask and what is left. With `recompute` a layer keeps its input, and
+    one layer at a time the rest.
     """
     sublayer = (3 if a.dropout else 2) * a.d_model
     heads = a.n_heads * (a.d_k + a.d_v)  # queries and output, or keys and values
-    inner = a.d_ff * (2 if a.activation == "gelu" else 1)
-    weights = (
-        a.n_heads if device == "cpu" and lengths.source_source <= LONGEST * lengths.source else 0
-    )  # of a pair of positions
+    inner = a.d_ff * (3 if a.activation_dropout else 2 if a.activation == "gelu" else 1)
+    short = device == "cpu" and lengths.source_source <= LONGEST * lengths.source
+    weights = a.n_heads * (2 if a.attention_dropout else 1 if short else 0)  # of a pair of positions
     encoder = lengths.source * (2 * sublayer + 2 * heads + inner) + lengths.source_source * weights
     decoder = lengths.target * (3 * sublayer + 3 * heads + inner) + (lengths.target_target + lengths.source_target) * weights
     memory = lengths.source * a.n_decoder_layers * heads  # its keys and values
@@ -262,7 +262,7 @@ def estimate_update_memory(a: Architecture, training: TrainingSettings, epoch: E
     """Bytes of a process in the backward pass: the model, what the forward pass kept, and of the loss two gradients of the
     output matrix and one chunk of logits. Half precision is counted as whole.
     """
-    target = pass_tokens(training, device)
+    target = count_readings(training) * pass_tokens(training, device)
     kept = count_kept(a, epoch.lengths, recompute=training.recompute, device=device) * target / epoch.lengths.target
     loss = 2 * a.target_vocab * a.d_model + min(ROWS[device], target) * a.target_vocab
     return PROGRAM + _held(a, training) + NUMBER * SPARE * (kept + loss)
@@ -270,12 +270,16 @@ def estimate_update_memory(a: Architecture, training: TrainingSettings, epoch: E
 
 def estimate_saving_memory(a: Architecture, training: TrainingSettings) -> float:
     """Bytes of the first process while it writes a checkpoint, which it then holds whole."""
-    return PROGRAM + _held(a, training) + SAVED * count_weights(a)
+    return PROGRAM + _held(a, training) + _saved(a, training)
 
 
 def _held(a: Architecture, training: TrainingSettings) -> float:
     assert isinstance(training.processes, int)
-    return HELD * count_weights(a) / (training.processes if training.shard else 1)
+    return NUMBER * (HELD + bool(training.ema)) * count_weights(a) / (training.processes if training.shard else 1)
+
+
+def _saved(a: Architecture, training: TrainingSettings) -> int:
+    return NUMBER * (SAVED + bool(training.ema)) * count_weights(a)
 
 
 def pass_tokens(training: TrainingSettings, device: str) -> float:
@@ -292,7 +296,7 @@ def count_checkpoints(training: TrainingSettings, steps: int) -> int:
 
 def estimate_disk(a: Architecture, training: TrainingSettings, steps: int) -> int:
     """Bytes of the checkpoints and of the models: best, last, and a new one that is written before its elder goes."""
-    return count_weights(a) * (SAVED * count_checkpoints(training, steps) + 3 * NUMBER)
+    return _saved(a, training) * count_checkpoints(training, steps) + 3 * NUMBER * count_weights(a)
 
 
 def find_published(a: Architecture, batch_tokens: int, steps: int) -> Published | None:

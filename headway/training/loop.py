@@ -40,8 +40,8 @@ from headway.training.learner import Learner
 from headway.training.log import MetricsLog
 from headway.training.machine import measure_peak
 from headway.training.optimizer import learning_rate
-from headway.training.state import State, newest_whole, read_checkpoint, save_checkpoint
-from headway.training.update import Gradient, compute_gradient
+from headway.training.state import Checkpoint, State, newest_whole, read_checkpoint, save_checkpoint
+from headway.training.update import Gradient, compute_gradient, count_readings
 from headway.training.validation import Validation, Validator
 
 REPORT_EVERY = 10  # updates
@@ -91,8 +91,8 @@ class Trainer:
                 self.state.best = max(best_so_far, self.state.best or best_so_far)
 
     def _restore(self, checkpoint: Path) -> None:
-        self.state, weights, moments = read_checkpoint(checkpoint)
-        self.learner.restore(weights, moments, self.state.step)
+        self.state, weights, moments, average = read_checkpoint(checkpoint)
+        self.learner.restore(weights, moments, average, self.state.step)
 
     def _asked(self) -> dict[str, float | None]:
         return {name: getattr(self.settings.training, name) for name in ASKED}
@@ -240,7 +240,8 @@ class Trainer:
     def _flops(self, passes: list[Indices]) -> float:
         sizes = self._sizes
         lengths = (Lengths.of(sizes.read[pairs], sizes.written[pairs], sizes.judged[pairs]) for pairs in passes)
-        return sum(training_flops(self.learner.model.architecture, one) for one in lengths)
+        readings = count_readings(self.settings.training)
+        return readings * sum(training_flops(self.learner.model.architecture, one) for one in lengths)
 
     def _after_update(self) -> None:
         """Report, validate and save where it is due."""
@@ -289,7 +290,7 @@ class Trainer:
 
     def _validate(self) -> dict[str, Any]:
         state = self.state
-        weights = self.learner.weights()
+        weights = self.learner.judged_weights()
         found = self.validator.validate(self.learner.whole_model(weights))
         if not math.isfinite(found.loss):
             raise _Diverged(f"the validation loss is {found.loss}", state.step - 1)
@@ -309,11 +310,11 @@ class Trainer:
 
     def _save(self) -> None:
         training = self.settings.training
-        weights, moments = self.learner.weights(), self.learner.moments()
+        checkpoint = Checkpoint(self.state, self.learner.weights(), self.learner.moments(), self.learner.average())
         if self.group.first:
             keep = max(training.keep_checkpoints, training.average)
-            save_checkpoint(self.directory / "checkpoints", self.state, weights, moments, keep)
-            self.keep("last", self.state, None, weights)
+            save_checkpoint(self.directory / "checkpoints", checkpoint, keep)
+            self.keep("last", self.state, None, checkpoint.average or checkpoint.weights)
 
     def done(self) -> bool:
         """The budget is spent, or the patience."""
@@ -330,7 +331,7 @@ class Trainer:
             return self._set_budget(choose_budget(training, self._known))
         if not self.group.tell("now" if self._is_time_to_measure(len(self._ends), time.monotonic() - self._begun) else ""):
             return None
-        validation = self.validator.measure(self.learner.whole_model(self.learner.weights()))
+        validation = self.validator.measure(self.learner.whole_model(self.learner.judged_weights()))
         self._meter.since += validation
         each = median(
             end - begun for begun, end in itertools.pairwise([self._begun, *self._ends])
@@ -384,7 +385,7 @@ class Trainer:
         if newest:
             self._restore(Path(newest))
         else:
-            self.learner.restore(self.first_weights(), {}, 0)
+            self.learner.restore(self.first_weights(), {}, {}, 0)
             self.state = State(asked=self._asked(), budget=before.budget)
         if before.budget is None:  # minutes are being measured: begin anew with that
             self._seconds_before, self._begun, self._ends = self._seconds(), time.monotonic(), []

@@ -23,8 +23,11 @@ class Loss(nn.Module):
         self.model, self.smoothing, self.dtype = model, smoothing, dtype
 
     def forward(self, batch: Batch) -> Tensor:
-        with torch.autocast(self.model.device.type, self.dtype, enabled=self.dtype != torch.float32):
+        with self.autocast():
             return batch_loss(self.model, batch, self.smoothing)
+
+    def autocast(self) -> torch.autocast:
+        return torch.autocast(self.model.device.type, self.dtype, enabled=self.dtype != torch.float32)
 
 
 def label_smoothed_cross_entropy(logits: Tensor, target: Tensor, smoothing: float) -> Tensor:
@@ -41,11 +44,16 @@ def batch_loss(model: Model, batch: Batch, smoothing: float) -> Tensor:
 
 def loss_of_states(model: Model, hidden: Tensor, target: Tensor, smoothing: float) -> Tensor:
     """The same of states [N, d_model] that are there already."""
+    return fused_loss(*with_bias(model, hidden), target, smoothing)
+
+
+def with_bias(model: Model, hidden: Tensor) -> tuple[Tensor, Tensor]:
+    """States and an output matrix whose product is the logits, a bias included."""
     weight: Tensor = model.output.weight
     if model.output.bias is not None:  # one more column, which all states meet with a one
         weight = torch.cat([weight, model.output.bias[:, None]], dim=1)
         hidden = torch.cat([hidden, hidden.new_ones(len(hidden), 1)], dim=1)
-    return fused_loss(hidden, weight, target, smoothing)
+    return hidden, weight
 
 
 def judged_states(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
@@ -61,10 +69,15 @@ def fused_loss(hidden: Tensor, weight: Tensor, target: Tensor, smoothing: float)
 
     The gradients are computed in the forward pass, while a chunk's probabilities are at hand.
     """
-    device = hidden.device.type
-    dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
-    with torch.autocast(device, enabled=False):
+    dtype = product_dtype(hidden)
+    with torch.autocast(hidden.device.type, enabled=False):
         return _FusedLoss.apply(hidden, weight, target, smoothing, dtype, torch.is_grad_enabled())
+
+
+def product_dtype(hidden: Tensor) -> torch.dtype:
+    """What matrix products are to be computed in: what autocast asks for, where it is on."""
+    device = hidden.device.type
+    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
 
 
 class _FusedLoss(torch.autograd.Function):

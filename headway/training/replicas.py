@@ -7,11 +7,13 @@ that goes on would end elsewhere than one that was never interrupted.
 """
 
 import math
+from collections.abc import Mapping
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from headway.models.model import Model
 from headway.training.group import Group
 from headway.training.learner import Learner
 from headway.training.loss import Loss
@@ -20,8 +22,8 @@ BUCKET = 2**19  # numbers; 2 MiB
 
 
 class Replicas(Learner):
-    def __init__(self, loss: Loss, group: Group) -> None:
-        super().__init__(loss)
+    def __init__(self, loss: Loss, group: Group, ema: float = 0.0) -> None:
+        super().__init__(loss, ema)
         self._group = group
         parameters = list(self.model.parameters())[::-1]  # backward reaches the last layers first
         self._gradient = torch.zeros(sum(parameter.numel() for parameter in parameters), device=group.device)
@@ -39,6 +41,9 @@ class Replicas(Learner):
                 parameter.register_post_accumulate_grad_hook(self._arrived)
         self._missing: list[int] = []  # gradients that each bucket waits for; none are counted before the last pass
         self._sums: list[dist.Work] = []
+
+    def whole_model(self, weights: Mapping[str, Tensor]) -> Model:
+        return super().whole_model(weights) if self._average else self.model
 
     def begin(self) -> None:
         self._gradient.zero_()

@@ -24,11 +24,15 @@ OF_TASKS: dict[str, tuple[Task, ...]] = {
     "span": ("denoise", "span"),
     "whole_words": ("mlm",),
     "max_ratio": ("translate",),
+    "r_drop": ("translate",),
 }
 OF_FAMILIES: dict[str, tuple[Family, ...]] = {
     "n_decoder_layers": ("transformer", "t5"),
     "d_k": ("transformer", "t5"),
     "d_v": ("transformer",),
+    "attention_dropout": ("transformer",),
+    "activation_dropout": ("transformer",),
+    "word_dropout": ("transformer",),
     "norm": ("transformer",),
     "positions": ("transformer",),
     "max_positions": ("transformer", "bert", "gpt"),
@@ -38,6 +42,7 @@ OF_FAMILIES: dict[str, tuple[Family, ...]] = {
     "image_size": ("vit",),
     "shift": ("vit",),
 }
+DROPOUTS = ("dropout", "attention_dropout", "activation_dropout", "word_dropout")  # as much of a shape as may change
 
 
 def check_request(settings: Settings) -> None:
@@ -48,12 +53,17 @@ def check_request(settings: Settings) -> None:
         fitting = "vit" if pictures else " or ".join(one for one in FITTING[task] if one != "vit")
         what = f"{task} of {'pictures' if pictures else 'text'}" if task == "classify" else task
         raise RequestError(f"The task {what} is not for the family {family}.", f"It is for {fitting}.")
-    foreign = [f"--{name.replace('_', '-')}" for name in _find_foreign(settings, task, family)]
+    foreign = [_option(name) for name in _find_foreign(settings, task, family)]
     if foreign:
         raise RequestError(
             f"The task {task} with a model of the family {family} has no {', '.join(foreign)}.", "Leave that out."
         )
     choose_task(settings.training, task)
+    if settings.training.r_drop and settings.model.dropout == 0 and not any(vars(settings.model)[name] for name in DROPOUTS):
+        raise RequestError(
+            "Without dropout both readings of a batch are the same, and --r-drop has nothing to compare.",
+            "Give it a dropout, or leave --r-drop out.",
+        )
     if task == "lm" and (settings.model.max_positions or settings.data.max_length) < settings.data.max_length:
         raise RequestError(
             f"A model of {settings.model.max_positions} positions cannot read {settings.data.max_length} pieces at once.",
@@ -79,11 +89,12 @@ def check_start(settings: Settings, start: Bundle) -> None:
         )
     given = {**_find_given(settings.model), **_find_given(settings.tokenizer)}
     own = {**vars(start.manifest.architecture), **vars(start.manifest.tokenizer), "family": kind}
-    other = [f"--{n.replace('_', '-')}" for n, v in given.items() if n not in ("dropout", "sampling") and own.get(n) != v]
+    free = own.keys() & {*DROPOUTS, "sampling"}
+    other = [_option(name) for name, value in given.items() if name not in free and own.get(name) != value]
     if other:
         raise RequestError(
             f"{start.directory} has its own shape and vocabulary, which {', '.join(other)} would change.",
-            "Leave that out; only --dropout and --sampling may be given.",
+            f"Leave that out; only {', '.join(map(_option, sorted(free)))} may be given.",
         )
 
 
@@ -106,7 +117,7 @@ def _check_needed(settings: Settings) -> None:
 
 
 def _find_foreign(settings: Settings, task: Task, family: Family) -> list[str]:
-    given = {**_find_given(settings.data), **_find_given(settings.model)}
+    given = {**_find_given(settings.data), **_find_given(settings.model), **_find_given(settings.training)}
     of_task = [name for name, tasks in OF_TASKS.items() if name in given and task not in tasks]
     return of_task + [name for name, families in OF_FAMILIES.items() if name in given and family not in families]
 
@@ -114,3 +125,7 @@ def _find_foreign(settings: Settings, task: Task, family: Family) -> list[str]:
 def _find_given(section: Section) -> dict[str, object]:
     """What differs from the default, be it by an option or by a file."""
     return section.model_dump(exclude_defaults=True)
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

@@ -57,7 +57,7 @@ from headway.training.loop import Keep, Trainer, Weights
 from headway.training.machine import choose_division
 from headway.training.request import check_request, family_of
 from headway.training.start import describe_start, read_start, shape_of, within_positions
-from headway.training.state import State, list_checkpoints, load_weights, newest_whole
+from headway.training.state import State, list_checkpoints, load_judged_weights, newest_whole
 from headway.training.team import Orders, build_run_objective, build_validator, describe, follow, lead
 from headway.training.validation import Validation
 from headway.translator import load
@@ -223,7 +223,7 @@ def _finish(trainer: Trainer, architecture: AnyArchitecture) -> TrainingResult:
     out, display, settings, prepared = trainer.directory, trainer.display, trainer.settings, trainer.prepared
     checkpoints = list_checkpoints(out / "checkpoints")[-settings.training.average :]
     if len(checkpoints) > 1:
-        weights = average_weights([load_weights(path) for path in checkpoints])
+        weights = average_weights([load_judged_weights(path) for path in checkpoints])
         model = build(architecture, pad=trainer.prepared.tokenizers.source.pad)
         set_weights(model, weights)
         found = build_validator(settings, architecture, prepared, Group()).validate(model)

@@ -5,16 +5,12 @@ A layer's matrices are gathered while it computes, and given back after.
 
 import math
 import warnings
-from collections.abc import Mapping
 
 from torch import Tensor, nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
 from torch.distributed.tensor import DTensor, distribute_tensor
 
-from headway.models.build import assemble
-from headway.models.model import Model
-from headway.models.weights import set_weights
 from headway.nn.layers import DecoderLayer
 from headway.training.group import Group
 from headway.training.learner import MOMENTS, Learner
@@ -26,14 +22,14 @@ warnings.filterwarnings("ignore", message="FSDP2-wrapped module .* returned a vi
 class Shards(Learner):
     can_give_up = False  # within a pass they wait for each other at every layer
 
-    def __init__(self, loss: Loss, group: Group) -> None:
+    def __init__(self, loss: Loss, group: Group, ema: float = 0.0) -> None:
         mesh = init_device_mesh(group.device.type, (group.size,))
         for part in (*loss.model.layers, loss):
             fully_shard(part, mesh=mesh)
         for layer in loss.model.layers:
             if isinstance(layer, DecoderLayer):
                 register_fsdp_forward_method(layer, "start")
-        super().__init__(loss)
+        super().__init__(loss, ema)
         self._group = group
 
     def begin(self) -> None:
@@ -56,11 +52,6 @@ class Shards(Learner):
             for moment in MOMENTS
             for whole in [self._whole(self._optimizer.state[parameter][moment])]
         }
-
-    def whole_model(self, weights: Mapping[str, Tensor]) -> Model:
-        model = assemble(self.model.architecture, pad=self.model.pad)
-        set_weights(model, weights)
-        return model.to(self.model.device)
 
     def _whole(self, tensor: Tensor) -> Tensor:
         return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor

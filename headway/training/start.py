@@ -11,7 +11,7 @@ from headway.data.prepare import Start
 from headway.models.model import Model
 from headway.models.weights import get_weights
 from headway.text.tokenizer import Tokenizer
-from headway.training.request import check_start
+from headway.training.request import DROPOUTS, check_start
 
 NEW = ("head.", "output.")  # what a classifier does not take over from a model that named masked pieces, or other classes
 
@@ -33,11 +33,9 @@ def describe_start(bundle: Bundle) -> Start:
 
 
 def shape_of(bundle: Bundle, settings: Settings, classes: int) -> AnyArchitecture:
-    """The shape of the model itself, but for its dropout, if another is asked for, and its classes."""
+    """The shape of the model itself, but for its dropouts, if others are asked for, and its classes."""
     a = bundle.manifest.architecture
-    changes: dict[str, float | int] = {}
-    if settings.model.dropout is not None:
-        changes["dropout"] = settings.model.dropout
+    changes = {name: value for name in DROPOUTS if (value := getattr(settings.model, name)) is not None}
     if settings.data.task == "classify":
         changes["classes"] = classes
     elif isinstance(a, BertArchitecture):

@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from headway.atomic import new_directory
 from headway.errors import TrainingError
 from headway.training.choices import Budget
 
-WEIGHTS, MOMENTS, STATE = "weights.safetensors", "optimizer.safetensors", "state.json"
+WEIGHTS, MOMENTS, AVERAGE, STATE = "weights.safetensors", "optimizer.safetensors", "average.safetensors", "state.json"
 
 
 @dataclass
@@ -49,17 +49,17 @@ class Checkpoint(NamedTuple):
     state: State
     weights: dict[str, Tensor]
     moments: dict[str, Tensor]
+    average: dict[str, Tensor]  # a moving one of the weights; empty where there is none
 
 
-def save_checkpoint(
-    directory: Path, state: State, weights: Mapping[str, Tensor], moments: Mapping[str, Tensor], keep: int
-) -> Path:
+def save_checkpoint(directory: Path, checkpoint: Checkpoint, keep: int) -> Path:
     """Write checkpoints/step-N whole, then prune: the newest `keep` of the regular ones stay, and this one.
 
     One that an interruption made goes with the next, so that a run that was interrupted averages the same checkpoints.
     """
+    state, weights, moments, average = checkpoint
     path = directory / f"step-{state.step:08d}"
-    contents = {WEIGHTS: save(dict(weights)), MOMENTS: save(dict(moments))}
+    contents = {WEIGHTS: save(weights), MOMENTS: save(moments), **({AVERAGE: save(average)} if average else {})}
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
     with new_directory(path) as new:
         for name, content in contents.items():
@@ -99,20 +99,23 @@ def newest_whole(directory: Path, say: Callable[[str], None], *, every: int = 1,
 def read_checkpoint(path: Path) -> Checkpoint:
     try:
         content = json.loads((path / STATE).read_text())
-        for name, wanted in content.pop("sha256").items():
+        sums = content.pop("sha256")
+        for name, wanted in sums.items():
             with (path / name).open("rb") as file:
                 if hashlib.file_digest(file, "sha256").hexdigest() != wanted:
                     raise ValueError(f"{name} is not what was written")
         budget = content.pop("budget")
         state = State(**content, budget=Budget(**budget) if budget else None)
-        return Checkpoint(state, load_file(path / WEIGHTS), load_file(path / MOMENTS))
+        average = load_file(path / AVERAGE) if AVERAGE in sums else {}
+        return Checkpoint(state, load_file(path / WEIGHTS), load_file(path / MOMENTS), average)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, SafetensorError) as error:
         raise _damaged(path, error) from None
 
 
-def load_weights(checkpoint: Path) -> dict[str, Tensor]:
+def load_judged_weights(checkpoint: Path) -> dict[str, Tensor]:
+    """What was validated and kept as the model: the moving average where there is one, else the weights."""
     try:
-        return load_file(checkpoint / WEIGHTS)
+        return load_file(checkpoint / (AVERAGE if (checkpoint / AVERAGE).exists() else WEIGHTS))
     except (OSError, SafetensorError) as error:
         raise _damaged(checkpoint, error) from None
 

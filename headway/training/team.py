@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 
 from headway.architectures import AnyArchitecture, Architecture, T5Architecture, VitArchitecture
 from headway.bundle import read_bundle, read_manifest
-from headway.config import Settings, build_settings
+from headway.config import Settings, TrainingSettings, build_settings
 from headway.data.objectives import Objective, PictureClasses, build_objective
 from headway.data.prepare import Prepared, load_prepared
 from headway.errors import TrainingError
@@ -29,6 +29,7 @@ from headway.training.learner import Learner
 from headway.training.loop import Keep, Trainer, Weights
 from headway.training.loss import Loss
 from headway.training.machine import DTYPES, keep_memory, threads
+from headway.training.r_drop import RDropLoss
 from headway.training.recompute import recompute_layers
 from headway.training.replicas import Replicas
 from headway.training.start import take_over
@@ -160,13 +161,12 @@ def _build_trainer(orders: Orders, prepared: Prepared, display: Display, group: 
     model = begin().to(group.device)
     if training.recompute:
         recompute_layers(model)
-    loss = Loss(model, smoothing=training.label_smoothing or 0.0, dtype=DTYPES[training.precision or "fp32"])
     trainer = Trainer(
         settings=orders.settings,
         prepared=prepared,
         objective=build_run_objective(orders.settings, orders.architecture, prepared, moved=True),
         first_weights=lambda: get_weights(begin()),
-        learner=_build_learner(loss, group, training.shard),
+        learner=_build_learner(_build_loss(model, training), group, training),
         group=group,
         validator=build_validator(orders.settings, orders.architecture, prepared, group),
         directory=orders.out,
@@ -178,12 +178,19 @@ def _build_trainer(orders: Orders, prepared: Prepared, display: Display, group: 
     return trainer
 
 
-def _build_learner(loss: Loss, group: Group, shard: bool) -> Learner:
-    if group.size == 1 or not shard:
-        return Replicas(loss, group)
+def _build_loss(model: Model, training: TrainingSettings) -> Loss:
+    smoothing, dtype = training.label_smoothing or 0.0, DTYPES[training.precision or "fp32"]
+    if training.r_drop:
+        return RDropLoss(model, smoothing=smoothing, strength=training.r_drop, dtype=dtype)
+    return Loss(model, smoothing=smoothing, dtype=dtype)
+
+
+def _build_learner(loss: Loss, group: Group, training: TrainingSettings) -> Learner:
+    if group.size == 1 or not training.shard:
+        return Replicas(loss, group, training.ema)
     from headway.training.shards import Shards  # FSDP takes a second to import
 
-    return Shards(loss, group)
+    return Shards(loss, group, training.ema)
 
 
 def _keep_nothing(name: str, state: State, found: Validation | None, weights: Weights) -> None:

@@ -83,6 +83,11 @@ def compute_gradient(
     return Gradient(total, judged, norm, failed > 0, asked > 0)
 
 
+def count_readings(training: TrainingSettings) -> int:
+    """How often an update reads each of its pairs: R-Drop compares two readings."""
+    return 2 if training.r_drop else 1
+
+
 def count_passes(training: TrainingSettings, processes: int, device: str) -> int:
     """Of each process: as many as an update is cut into, unless they would be too small to be worth it."""
     assert training.batch_tokens and training.accumulate

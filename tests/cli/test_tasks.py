@@ -245,6 +245,12 @@ def test_an_interrupted_run_of_any_task_ends_where_it_would_have(
         (["--task", "lm", "--sampling", "0.1"], 2, "cut one way only"),
         (["--task", "mlm", "--prefix", "a: "], 2, "has no --prefix"),
         (["--task", "lm", "--hidden", "0.5", "--norm", "post", "--shift", "2"], 2, "has no --hidden, --norm, --shift"),
+        (["--task", "denoise", "--r-drop", "1"], 2, "has no --r-drop"),
+        (
+            ["--task", "span", "--attention-dropout", "0.1", "--word-dropout", "0.1"],
+            2,
+            "no --attention-dropout, --word-dropout",
+        ),
         (["--task", "lm", "--max-positions", "8"], 2, "A model of 8 positions cannot read 256 pieces"),
         (["--task", "classify", "--family", "vit"], 2, "classify of text is not for the family vit"),
         (["--task", "dance"], 2, "data.task"),

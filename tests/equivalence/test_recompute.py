@@ -1,4 +1,4 @@
-"""Gradient checkpointing against keeping everything, with dropout; and the learner's own clipping against torch's."""
+"""Gradient checkpointing against keeping everything, with dropouts; and the learner's own clipping against torch's."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,8 @@ def batch() -> Batch:
 
 
 def make_loss(*, recompute: bool = False) -> Loss:
-    settings = ModelSettings(preset="tiny", n_layers=2, d_model=16, d_ff=32, n_heads=2, dropout=0.3)
+    sizes = {"preset": "tiny", "n_layers": 2, "d_model": 16, "d_ff": 32, "n_heads": 2}
+    settings = ModelSettings(**sizes, dropout=0.3, attention_dropout=0.1, activation_dropout=0.1, word_dropout=0.1)
     model = build(build_architecture(settings, source_vocab=50, target_vocab=50, shared=True))
     if recompute:
         recompute_layers(model)

@@ -11,7 +11,7 @@ from headway.models.build import build
 from headway.models.model import count_parameters
 from headway.models.presets import PRESETS, build_architecture
 from headway.models.transformer import Transformer
-from headway.nn.attention import MultiHeadAttention
+from headway.nn.attention import MultiHeadAttention, record_attention
 
 SMALL = {"n_layers": 2, "d_model": 16, "d_ff": 32, "n_heads": 2, "dropout": 0.0}
 
@@ -179,3 +179,39 @@ def test_one_layer_joins_every_two_positions():
 def test_the_output_is_the_embedding_matrix_without_its_scale():
     model, x = make(), torch.randn(3, 16)
     torch.testing.assert_close(model.output.logits(x), x @ model.source_embedding.weight.T)
+
+
+@pytest.mark.parametrize("kind", ["attention_dropout", "activation_dropout", "word_dropout"])
+def test_each_kind_of_dropout_is_of_training_alone_and_drawn_from_torchs_seed(kind):
+    plain, dropping = make(), make(**{kind: 0.4})
+    source, target = torch.randint(4, 20, (2, 5)), torch.randint(4, 20, (2, 4))
+    assert torch.equal(dropping(source, target), plain(source, target))
+    dropping.train()
+
+    def logits(seed: int) -> torch.Tensor:
+        torch.manual_seed(seed)
+        return dropping(source, target)
+
+    assert not torch.allclose(logits(1), plain(source, target))
+    assert torch.equal(logits(1), logits(1)) and not torch.equal(logits(1), logits(2))
+
+
+def test_recorded_weights_are_those_before_dropout_and_its_output_that_after_it():
+    model = make(attention_dropout=0.4).train()
+    source, target = torch.randint(4, 20, (2, 5)), torch.randint(4, 20, (2, 4))
+    torch.manual_seed(1)
+    plain = model(source, target)
+    torch.manual_seed(1)
+    with record_attention(model) as weights:
+        torch.testing.assert_close(model(source, target), plain)
+    for found in weights.values():
+        torch.testing.assert_close(found.sum(dim=-1), torch.ones(found.shape[:-1]))
+
+
+def test_words_are_hidden_whole_and_the_others_keep_their_mean():
+    embedding = make(word_dropout=0.25).train().source_embedding
+    tokens = torch.full((50, 40), 7)
+    hidden = (embedding(tokens) == 0).all(dim=-1)
+    assert hidden.float().mean().item() == pytest.approx(0.25, abs=0.03)
+    vector = embedding.eval()(tokens)[0, 0]
+    torch.testing.assert_close(embedding.train()(tokens).mean(dim=(0, 1)), vector, rtol=0.05, atol=0)

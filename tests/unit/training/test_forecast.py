@@ -85,7 +85,18 @@ def test_weights_are_counted_as_the_model_has_them(settings: dict):
 
 
 @pytest.mark.parametrize("lengths", [(20, 24), (90, 80)])  # with the attention for short sentences, and with torch's
-@pytest.mark.parametrize("settings", [{}, {"norm": "post"}, {"dropout": 0.0}, {"activation": "gelu"}, {"d_k": 8, "d_v": 8}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"norm": "post"},
+        {"dropout": 0.0},
+        {"activation": "gelu"},
+        {"d_k": 8, "d_v": 8},
+        {"attention_dropout": 0.1, "activation_dropout": 0.1, "word_dropout": 0.1},
+        {"activation_dropout": 0.1, "activation": "gelu"},
+    ],
+)
 def test_what_is_kept_for_the_backward_pass_is_what_autograd_saves(settings: dict, lengths: tuple[int, int]):
     a = shape(**settings)
     model = build(a).train()
@@ -127,6 +138,7 @@ def test_memory_is_of_the_model_of_a_pass_and_of_a_checkpoint():
     assert update(processes=2) - update(processes=2, shard=True) == pytest.approx(8 * parameters)
     assert update() - update(recompute=True) > 0.2e9
     assert f.estimate_saving_memory(a, training()) == f.PROGRAM + 28 * parameters
+    assert f.estimate_saving_memory(a, training(ema=0.9)) == f.PROGRAM + 36 * parameters
 
 
 @pytest.mark.parametrize("measured", [None, 10**9, 10**11])
