@@ -112,3 +112,8 @@ AnyArchitecture = Annotated[
     | Annotated[VitArchitecture, Tag("vit")],
     Discriminator(_kind),
 ]
+
+
+def has_one_embedding(a: AnyArchitecture) -> bool:
+    """For all that it reads and writes: two vocabularies need two."""
+    return not isinstance(a, Architecture) or a.tie == "all"

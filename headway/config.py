@@ -74,6 +74,11 @@ class TokenizerSettings(Section):
     kind: Literal["bpe", "unigram", "char"] = Field("bpe", description="how text is cut into pieces")
     shared: bool = Field(True, description="one vocabulary for both languages, or one each")
     vocab_size: int | None = Field(None, ge=300, description="pieces of a vocabulary, bytes and special ones included")
+    vocabulary: Literal["own", "new"] | None = Field(
+        None,
+        description="with init: the vocabulary of the model to begin with, or a new one, whose pieces begin from the model's; "
+        "its own if not given, unless it translates other languages",
+    )
     sampling: float = Field(
         0.0,
         ge=0,
@@ -123,7 +128,9 @@ class TrainingSettings(Section):
     accumulate: int | None = Field(
         None, ge=1, description="passes that one update is cut into; small ones are computed together"
     )
-    init: str | None = Field(None, description="model to begin with, its vocabulary and its shape; new weights if not given")
+    init: str | None = Field(
+        None, description="model to begin with, its shape and mostly its vocabulary; new weights if not given"
+    )
     label_smoothing: float | None = Field(
         None, ge=0, lt=1, description="share of probability spread over the vocabulary; 0.1 to translate, else 0"
     )

@@ -7,6 +7,8 @@ on where the run stood; Ctrl-C saves first. With a model to begin with, and with
 
     headway train --init models/en-de --train memory.tsv --from en --to de --out runs/ours
 
+    headway train --init models/en-de --train data/train --from en --to twi --out runs/en-twi
+
     headway train --task denoise --train news.en --train news.de --out runs/both
 
     headway train --task lm --train plays.txt --out runs/plays

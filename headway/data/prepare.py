@@ -41,10 +41,12 @@ class Data(Protocol):
 
 @dataclass(frozen=True)
 class Start:
-    """A model to begin with, as far as preparing goes: what was read of it, its vocabulary, the pictures that it takes."""
+    """A model to begin with, as far as preparing goes: what was read of it, its vocabulary unless a new one is learned, the
+    pictures that it takes.
+    """
 
     file: Path
-    tokenizers: Tokenizers
+    tokenizers: Tokenizers | None
     image_size: int | None = None
     channels: int | None = None
 
@@ -200,6 +202,8 @@ def _record(settings: Settings, data: Data, start: Start | None, on_progress: Pr
 
 def _settings_that_matter(settings: Settings) -> dict[str, Any]:
     tokenizer = settings.tokenizer.model_dump()
+    if tokenizer["vocabulary"] != "new":
+        del tokenizer["vocabulary"]  # a model's own is known by its file
     sampling = tokenizer.pop("sampling") > 0  # how much is a matter of each epoch; whether decides if the text is kept
     data = settings.data.model_dump(by_alias=True, exclude=WHILE_TRAINING)
     named = {"data": data, "tokenizer": {**tokenizer, "sampling": sampling}}

@@ -82,6 +82,15 @@ class JsonTokenizer:
             for name, text in zip(names, texts, strict=True)
         ]
 
+    def cut(self, pieces: Sequence[str]) -> list[list[int]]:
+        from tokenizers.pre_tokenizers import ByteLevel
+
+        words = list(pieces)
+        if self._bytes:  # its pieces are spelled in signs for bytes
+            spell = ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str
+            words = ["".join(part for part, _ in spell(piece.replace("\u2581", " "))) for piece in words]
+        return [[token.id for token in self._tokenizer.model.tokenize(word)] for word in words]
+
     def save(self, path: Path) -> None:
         path.mkdir()
         (path / _TOKENIZER).write_text(self.content, encoding="utf-8")

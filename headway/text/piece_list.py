@@ -14,6 +14,7 @@ from pathlib import Path
 import sentencepiece
 
 from headway.errors import BundleError
+from headway.text.bare import cut_bare
 from headway.text.normalize import replace_surrogates
 from headway.text.seeding import in_fresh_thread
 
@@ -84,6 +85,9 @@ class PieceListTokenizer:
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         return [self._names.get(int(i), f"<{int(i)}>") for i in ids]
+
+    def cut(self, pieces: Sequence[str]) -> list[list[int]]:
+        return [[self.ids.get(part, self.unk) for part in parts] for parts in cut_bare(self.model, pieces)]
 
     def save(self, path: Path) -> None:
         path.mkdir()

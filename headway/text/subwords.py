@@ -18,6 +18,7 @@ from typing import Literal
 import sentencepiece
 
 from headway.errors import BundleError, DataError, RequestError
+from headway.text.bare import cut_bare
 from headway.text.normalize import normalize
 from headway.text.seeding import in_fresh_thread
 
@@ -176,6 +177,9 @@ class SentencePieceTokenizer:
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         return [self._processor.id_to_piece(int(i)) for i in ids]
+
+    def cut(self, pieces: Sequence[str]) -> list[list[int]]:
+        return [[self._processor.piece_to_id(part) for part in parts] for parts in cut_bare(self._model, pieces)]
 
 
 def _escape(text: str) -> str:

@@ -51,6 +51,9 @@ class Tokenizer(Protocol):
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Each id as a person may see it in a picture, "▁" standing for a space."""
 
+    def cut(self, pieces: Sequence[str]) -> list[list[int]]:
+        """Ids of the parts of bare pieces, be they of another tokenizer: "▁" is a space, and without one there is none."""
+
     def save(self, path: Path) -> None:
         """As a file, or as a directory of files, with the ending `SUFFIX`; `load` reads it."""
 

@@ -5,7 +5,9 @@ Each choice follows from few facts: pairs, target tokens of an epoch, updates of
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
+from headway.bundle import Bundle
 from headway.config import DataSettings, Family, ModelSettings, Settings, Task, TrainingSettings
 from headway.data.objectives import Sizes
 from headway.data.store import Store
@@ -35,6 +37,16 @@ def choose_family(task: Task, *, pictures: bool) -> Family:
     return families.get(task, "transformer")
 
 
+def choose_vocabulary(settings: Settings, start: Bundle) -> Literal["own", "new"]:
+    """A model's own for languages that it translates, and for whatever was made to be gone on with; a new one for others."""
+    known = [start.manifest.source_language, start.manifest.target_language]
+    wanted = [settings.data.source_language, settings.data.target_language]
+    if start.tokenizers.shared:  # it serves the way back too
+        known, wanted = sorted(known), sorted(wanted)
+    translates = settings.data.task == start.manifest.task == "translate" and all(known)
+    return settings.tokenizer.vocabulary or ("new" if translates and known != wanted else "own")
+
+
 def choose_model(settings: ModelSettings, pairs: int) -> ModelSettings:
     """A size that the corpus can fill, with the dropout and the norm that go with it."""
     preset = settings.preset or ("tiny" if pairs < 100_000 else "small" if pairs < 1_000_000 else "base")
@@ -60,13 +72,21 @@ def choose_task(settings: TrainingSettings, task: Task) -> TrainingSettings:
 
 
 def choose_training(
-    settings: TrainingSettings, *, family: Family | None = None, d_model: int, target_tokens: int
+    settings: TrainingSettings,
+    *,
+    family: Family | None = None,
+    d_model: int,
+    target_tokens: int,
+    new_vocabulary: bool = False,
 ) -> TrainingSettings:
     """Batch and rate. Wider models take larger batches, up to the paper's 25,000 tokens, and smaller steps: at d_model 512
     close to the paper's peak, 7e-4; a third of that for one stack alone. A small corpus needs updates more than it needs large
-    ones. A model that has learned something is not to forget it: it moves less.
+    ones. A model that has learned something is not to forget it: it moves less. With a new vocabulary
+    it has as much to learn as to keep: half the rate of a new model.
     """
-    rate = 0.05 if settings.init else 0.384 if family in (None, "transformer", "t5") else 0.128
+    rate = 0.384 if family in (None, "transformer", "t5") else 0.128
+    if settings.init:
+        rate = rate / 2 if new_vocabulary else 0.05
     by_width = min(25_000, max(1024, d_model**2 // 8))
     batch_tokens = settings.batch_tokens or min(by_width, max(256, target_tokens // 20))
     return settings.model_copy(
@@ -125,7 +145,10 @@ def resolve(settings: Settings, *, pairs: int, target_tokens: int) -> Settings:
     model = settings.model if settings.training.init else choose_model(settings.model, pairs)
     d_model = model.d_model or PRESETS[model.preset or "tiny"].d_model
     training = choose_task(settings.training, settings.data.task)
-    training = choose_training(training, family=model.family, d_model=d_model, target_tokens=target_tokens)
+    new_vocabulary = settings.tokenizer.vocabulary == "new"
+    training = choose_training(
+        training, family=model.family, d_model=d_model, target_tokens=target_tokens, new_vocabulary=new_vocabulary
+    )
     return settings.model_copy(update={"model": model, "data": choose_data(settings.data), "training": training})
 
 

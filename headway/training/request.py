@@ -1,12 +1,12 @@
 """What can be known to be wrong with a request before anything is read: options that the task or the model does not have."""
 
-from headway.architectures import PATCH_SIZE
+from headway.architectures import PATCH_SIZE, has_one_embedding
 from headway.bundle import Bundle
 from headway.config import Family, Section, Settings, Task
 from headway.data.prepare import reads_pictures
 from headway.errors import RequestError
 from headway.models.presets import Needs, build_family
-from headway.training.choices import choose_family, choose_task
+from headway.training.choices import choose_family, choose_task, choose_vocabulary
 
 FITTING: dict[Task, tuple[Family, ...]] = {
     "translate": ("transformer", "t5"),
@@ -43,6 +43,7 @@ OF_FAMILIES: dict[str, tuple[Family, ...]] = {
     "shift": ("vit",),
 }
 DROPOUTS = ("dropout", "attention_dropout", "activation_dropout", "word_dropout")  # as much of a shape as may change
+FREE = {*DROPOUTS, "sampling", "vocabulary"}  # what a model to begin with does not fix
 
 
 def check_request(settings: Settings) -> None:
@@ -57,6 +58,11 @@ def check_request(settings: Settings) -> None:
     if foreign:
         raise RequestError(
             f"The task {task} with a model of the family {family} has no {', '.join(foreign)}.", "Leave that out."
+        )
+    if settings.tokenizer.vocabulary and not settings.training.init:
+        raise RequestError(
+            "--vocabulary says what becomes of the vocabulary of a model to begin with, and there is none.",
+            "Name one with --init, or leave it out.",
         )
     choose_task(settings.training, task)
     if settings.training.r_drop and settings.model.dropout == 0 and not any(vars(settings.model)[name] for name in DROPOUTS):
@@ -80,21 +86,39 @@ def family_of(settings: Settings) -> Family:
 
 
 def check_start(settings: Settings, start: Bundle) -> None:
-    """A model to begin with must be able to do the task, and brings its own shape and its own vocabulary."""
+    """A model to begin with must be able to do the task. Its shape stays, and its vocabulary too unless a new one is wanted."""
     kind, task = start.manifest.architecture.kind, settings.data.task
     if not _fits(kind, settings):
         raise RequestError(
             f"{start.directory} is a model of the kind {kind}, which the task {task} cannot begin with on these data.",
             "Name another --init, or another --task.",
         )
-    given = {**_find_given(settings.model), **_find_given(settings.tokenizer)}
+    new = choose_vocabulary(settings, start) == "new"
+    if new:
+        _check_new_vocabulary(settings, start)
+    given = _find_given(settings.model) if new else {**_find_given(settings.model), **_find_given(settings.tokenizer)}
     own = {**vars(start.manifest.architecture), **vars(start.manifest.tokenizer), "family": kind}
-    free = own.keys() & {*DROPOUTS, "sampling"}
+    free = own.keys() & FREE
     other = [_option(name) for name, value in given.items() if name not in free and own.get(name) != value]
     if other:
+        has = "shape" if new else "shape and vocabulary"
+        may = [*map(_option, sorted(free)), *(["settings of the tokenizer"] if new else [])]
         raise RequestError(
-            f"{start.directory} has its own shape and vocabulary, which {', '.join(other)} would change.",
-            f"Leave that out; only {', '.join(map(_option, sorted(free)))} may be given.",
+            f"{start.directory} has its own {has}, which {', '.join(other)} would change.",
+            f"Leave that out; only {', '.join(may)} may be given.",
+        )
+
+
+def _check_new_vocabulary(settings: Settings, start: Bundle) -> None:
+    if settings.data.task != "translate":
+        raise RequestError(
+            f"A new vocabulary is for models that learn to translate; the task is {settings.data.task}.",
+            "Leave out --vocabulary new: the model keeps its own.",
+        )
+    if not settings.tokenizer.shared and has_one_embedding(start.manifest.architecture):
+        raise RequestError(
+            f"{start.directory} has one embedding for both languages, which cannot serve two vocabularies.",
+            "Leave out --no-shared.",
         )
 
 

@@ -56,9 +56,10 @@ from headway.training.group import Group, join_torchrun
 from headway.training.loop import Keep, Trainer, Weights
 from headway.training.machine import choose_division
 from headway.training.request import check_request, family_of
-from headway.training.start import describe_start, read_start, shape_of, within_positions
+from headway.training.start import describe_start, follow_start, read_start, shape_of
 from headway.training.state import State, list_checkpoints, load_judged_weights, newest_whole
 from headway.training.team import Orders, build_run_objective, build_validator, describe, follow, lead
+from headway.training.transfer import plan_transfer
 from headway.training.validation import Validation
 from headway.translator import load
 
@@ -128,8 +129,8 @@ def prepare_run(settings: Settings, out: Path, display: Display, torchrun: Group
     checkpoint = newest_whole(out / "checkpoints", display.say)
     start = read_start(settings)
     if start:
-        settings = within_positions(settings, start)
-    described = describe_start(start) if start else None
+        settings = follow_start(settings, start)
+    described = describe_start(start, settings) if start else None
     if checkpoint:
         refuse_other_settings(settings, out)
         refuse_other_data(out, why_rebuild(settings, out / "data", described))
@@ -138,6 +139,9 @@ def prepare_run(settings: Settings, out: Path, display: Display, torchrun: Group
     display.close()
     for line in [*([prepared.note] if prepared.note else []), *prepared.summary()]:
         display.say(line)
+    if start and settings.tokenizer.vocabulary == "new":
+        for line in plan_transfer(start, prepared.tokenizers).summary():
+            display.say(line)
     settings, architecture = _resolve(settings, prepared, start, torchrun)
     if checkpoint:
         refuse_other_settings(settings, out)  # now with what the corpus chose
@@ -150,10 +154,10 @@ def _resolve(
 ) -> tuple[Settings, AnyArchitecture]:
     """The settings with every choice made that the corpus, the model to begin with, and the machine decide; and the shape."""
     pictures = reads_pictures(settings)
-    family = start.manifest.architecture.kind if start else family_of(settings)
+    family = family_of(settings)
     settings = settings.model_copy(update={"model": settings.model.model_copy(update={"family": family})})
     if start:
-        architecture = shape_of(start, settings, classes=prepared.tokenizers.target.size)
+        architecture = shape_of(start, settings, prepared.tokenizers)
     else:
         model = choose_model(settings.model, prepared.pairs_per_epoch)
         architecture = build_family(family, model, _needs(settings, prepared, pictures=pictures))
@@ -184,6 +188,7 @@ def _needs(settings: Settings, prepared: Prepared, *, pictures: bool) -> Needs:
 
 def _bundle_writer(orders: Orders, prepared: Prepared, scope: Scope | None) -> Keep:
     settings, a = orders.settings, orders.architecture
+    kept = None if settings.tokenizer.vocabulary == "new" else settings.training.init
     sentences = share_of_sentences([source for source, _ in prepared.valid]) >= SENTENCES
     half = [0.5] * a.channels if isinstance(a, VitArchitecture) else []
     manifest = Manifest(
@@ -191,7 +196,7 @@ def _bundle_writer(orders: Orders, prepared: Prepared, scope: Scope | None) -> K
         task=settings.data.task,
         source_language=settings.data.source_language,
         target_language=settings.data.target_language,
-        tokenizer=read_manifest(Path(settings.training.init)).tokenizer if settings.training.init else settings.tokenizer,
+        tokenizer=read_manifest(Path(kept)).tokenizer if kept else settings.tokenizer,
         decoding=settings.decoding,
         scope=scope,
         lines=Lines(

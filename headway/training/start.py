@@ -1,17 +1,19 @@
-"""A model to begin with: its vocabulary, its shape, its weights (`--init`)."""
+"""A model to begin with: its shape, its weights, and its vocabulary or what a new one takes over of it (`--init`)."""
 
 from pathlib import Path
 
 import torch
 
-from headway.architectures import AnyArchitecture, BertArchitecture, VitArchitecture
+from headway.architectures import AnyArchitecture, Architecture, BertArchitecture, VitArchitecture
 from headway.bundle import MANIFEST, Bundle, read_bundle
 from headway.config import Settings
 from headway.data.prepare import Start
 from headway.models.model import Model
 from headway.models.weights import get_weights
-from headway.text.tokenizer import Tokenizer
+from headway.text.tokenizer import Tokenizers
+from headway.training.choices import choose_vocabulary
 from headway.training.request import DROPOUTS, check_start
+from headway.training.transfer import Transfer
 
 NEW = ("head.", "output.")  # what a classifier does not take over from a model that named masked pieces, or other classes
 
@@ -25,21 +27,34 @@ def read_start(settings: Settings) -> Bundle | None:
     return bundle
 
 
-def describe_start(bundle: Bundle) -> Start:
+def follow_start(settings: Settings, bundle: Bundle) -> Settings:
+    """What the model decides before anything is read: its family, whose vocabulary it is, how much it reads at once."""
+    model = settings.model.model_copy(update={"family": bundle.manifest.architecture.kind})
+    settings = within_positions(settings.model_copy(update={"model": model}), bundle)
+    if choose_vocabulary(settings, bundle) == "own":
+        return settings
+    return settings.model_copy(update={"tokenizer": settings.tokenizer.model_copy(update={"vocabulary": "new"})})
+
+
+def describe_start(bundle: Bundle, settings: Settings) -> Start:
     """What preparing has to know of it."""
     a = bundle.manifest.architecture
     pictures = (a.image_size, a.channels) if isinstance(a, VitArchitecture) else (None, None)
-    return Start(bundle.directory / MANIFEST, bundle.tokenizers, *pictures)
+    own = None if settings.tokenizer.vocabulary == "new" else bundle.tokenizers
+    return Start(bundle.directory / MANIFEST, own, *pictures)
 
 
-def shape_of(bundle: Bundle, settings: Settings, classes: int) -> AnyArchitecture:
-    """The shape of the model itself, but for its dropouts, if others are asked for, and its classes."""
+def shape_of(bundle: Bundle, settings: Settings, tokenizers: Tokenizers) -> AnyArchitecture:
+    """The shape of the model itself, but for its dropouts, if others are asked for, its classes, and a new vocabulary."""
     a = bundle.manifest.architecture
     changes = {name: value for name in DROPOUTS if (value := getattr(settings.model, name)) is not None}
     if settings.data.task == "classify":
-        changes["classes"] = classes
+        changes["classes"] = tokenizers.target.size
     elif isinstance(a, BertArchitecture):
         changes["classes"] = 0
+    if settings.tokenizer.vocabulary == "new":
+        source, target = tokenizers.source.size, tokenizers.target.size
+        changes |= {"source_vocab": source, "target_vocab": target} if isinstance(a, Architecture) else {"vocab": source}
     return a.model_copy(update=changes)
 
 
@@ -52,11 +67,15 @@ def within_positions(settings: Settings, bundle: Bundle) -> Settings:
 
 
 @torch.no_grad()
-def take_over(model: Model, bundle: Bundle, target: Tokenizer) -> None:
-    """Copy a model's weights into one that is to predict the pieces or classes of `target`; a head for others begins anew."""
-    weights, theirs = bundle.weights(), bundle.tokenizers.target
+def take_over(model: Model, bundle: Bundle, tokenizers: Tokenizers, transfer: Transfer | None = None) -> None:
+    """Copy a model's weights into one for the pieces or classes of `tokenizers`; a head for other classes begins anew, and with
+    a `transfer` the rows of other pieces are made of the model's.
+    """
+    weights, theirs, target = bundle.weights(), bundle.tokenizers.target, tokenizers.target
     heads = [getattr(a, "classes", 0) for a in (bundle.manifest.architecture, model.architecture)]
     same = heads[0] == heads[1] and theirs.pieces(range(theirs.size)) == target.pieces(range(target.size))
     for name, parameter in get_weights(model).items():
-        if same or not name.startswith(NEW):
+        if transfer and (origins := transfer.of(name)):
+            parameter.copy_(origins.rows(weights[name], parameter))
+        elif same or not name.startswith(NEW):
             parameter.copy_(weights[name])

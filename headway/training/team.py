@@ -34,6 +34,7 @@ from headway.training.recompute import recompute_layers
 from headway.training.replicas import Replicas
 from headway.training.start import take_over
 from headway.training.state import State
+from headway.training.transfer import plan_transfer
 from headway.training.validation import TranslationValidator, Validation, Validator
 from headway.training.workers import start_group
 
@@ -149,13 +150,15 @@ def _build_trainer(orders: Orders, prepared: Prepared, display: Display, group: 
     training = orders.settings.training
 
     start = read_bundle(Path(training.init)) if training.init else None
+    new_vocabulary = orders.settings.tokenizer.vocabulary == "new"
+    transfer = plan_transfer(start, prepared.tokenizers) if start and new_vocabulary else None
 
     def begin() -> Model:
         model = build(orders.architecture, pad=prepared.tokenizers.source.pad, seed=training.seed)
         if start:
             if read_manifest(start.directory) != start.manifest:
                 raise TrainingError(f"{start.directory} was replaced while this run began with it.", "Start the run anew.")
-            take_over(model, start, prepared.tokenizers.target)
+            take_over(model, start, prepared.tokenizers, transfer)
         return model
 
     model = begin().to(group.device)

@@ -73,6 +73,7 @@ def test_the_settings_are_written_complete(run: Path):
     unsaid = {f"{section}.{name}" for section, values in written.items() for name, value in values.items() if value is None}
     optional = {
         "model.patch_size",
+        "tokenizer.vocabulary",
         "data.hidden",
         "data.image_size",
         "data.valid",

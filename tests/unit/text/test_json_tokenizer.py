@@ -43,6 +43,11 @@ def test_pieces_can_be_read(tmp_path: Path):
     assert "\ufffd" not in tokenizer.pieces(half)[0]
 
 
+def test_bare_pieces_are_cut_where_they_stood(tmp_path: Path):
+    tokenizer, others = make(tmp_path, "gpt2"), ["\u2581dogs", "dogs", "\u2581"]
+    assert ["".join(tokenizer.pieces(parts)) for parts in tokenizer.cut(others)] == others
+
+
 def test_what_the_file_says_of_padding_and_cutting_does_not_count(tmp_path: Path):
     tokenizer = make(tmp_path, "bert")
     content = json.loads(tokenizer.content)

@@ -37,6 +37,13 @@ def test_a_piece_that_is_not_in_the_list_is_unknown():
     assert tokenizer.encode(["dog"])[0][-1] == tokenizer.unk
 
 
+def test_bare_pieces_are_cut_where_they_stood():
+    tokenizer = make()
+    others = ["\u2581foxes", "foxes", "\u2581"]
+    assert ["".join(tokenizer.pieces(parts)) for parts in tokenizer.cut(others)] == others
+    assert tokenizer.cut(["日"]) == [[tokenizer.unk]]
+
+
 def test_a_language_is_one_piece_at_the_beginning_only():
     tokenizer = make(languages=True)
     first = tokenizer.ids[">>deu<<"]

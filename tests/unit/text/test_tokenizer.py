@@ -173,6 +173,17 @@ def pieces(tokenizer: SentencePieceTokenizer) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_bare_pieces_are_cut_where_they_stood(kind: str) -> None:
+    """A space where "▁" says so, and no other; any piece of its own is one part, and the parts make up the piece."""
+    tokenizer = TOKENIZERS[kind]
+    own = [piece for piece in pieces(tokenizer)[tokenizer.unk + 1 :] if not piece.startswith("<0x")]
+    assert [tokenizer.pieces(parts) for parts in tokenizer.cut(own)] == [[piece] for piece in own]
+    others = ["\u2581unheard", "unheard", "\u2581", "é\u2581x"]
+    assert ["".join(tokenizer.pieces(parts)) for parts in tokenizer.cut(others)] == others
+    assert tokenizer.pieces(tokenizer.cut(["日"])[0]) == ["<0xE6>", "<0x97>", "<0xA5>"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_vocabulary_larger_than_the_corpus_allows_is_shrunk(kind: str) -> None:
     tokenizer = SentencePieceTokenizer.train(["a small corpus", "of two lines"], kind=kind, vocab_size=8000)
     assert 260 < tokenizer.size < 400

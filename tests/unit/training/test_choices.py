@@ -1,4 +1,6 @@
-from headway.config import Settings, TrainingSettings
+import pytest
+
+from headway.config import Settings, TrainingSettings, build_settings
 from headway.training.choices import choose_budget, default_tokens, resolve, total_updates
 
 
@@ -21,6 +23,16 @@ def test_what_the_user_set_stays():
 def test_multi30k_gets_the_measured_recipe():
     training = resolved(29_000, 420_000).training
     assert (training.batch_tokens, training.accumulate, training.learning_rate) == (2048, 1, 0.003)
+
+
+def test_a_model_to_begin_with_moves_less_and_one_with_a_new_vocabulary_half_as_much_as_a_new_model():
+    def rate(**sections):
+        return resolve(build_settings(sections), pairs=29_000, target_tokens=420_000).training.learning_rate
+
+    start = {"init": "models/en-de"}
+    assert rate(training=start) == pytest.approx(0.05 / 128)
+    assert rate(training=start, tokenizer={"vocabulary": "new"}) == pytest.approx(rate() / 2)
+    assert rate(training=start | {"learning_rate": 0.002}, tokenizer={"vocabulary": "new"}) == 0.002
 
 
 def test_a_large_batch_is_computed_in_passes():
