@@ -112,7 +112,8 @@ def plan_curve(
     if not text.exists():
         write_parts(settings, prepared, text, SHARES, display.update)
         display.close()
-    variants, counts = {}, {}
+    variants: dict[str, Variant] = {}
+    counts: dict[str, int] = {}
     for name, share in SHARES.items():
         files = [name_part(text, name, number) for number in range(len(settings.data.train))]
         weights = [parse_corpus(spec)[1] for spec in settings.data.train]
@@ -169,8 +170,13 @@ def forecast_quality(curve: Curve, display: Display) -> Quality:
         for name, one, found in zip(SHARES, records, scores, strict=True)
     ]
     early = is_too_early([one.bleu for one in parts])
-    bleu, chrf = (None if early else _look_further(statistics, metric) for metric in ("bleu", "chrf"))
-    return Quality(curve.sentences, settings.training.max_minutes, parts, bleu, chrf)
+    return Quality(
+        sentences=curve.sentences,
+        max_minutes=settings.training.max_minutes,
+        parts=parts,
+        bleu=None if early else _look_further(statistics, "bleu"),
+        chrf=None if early else _look_further(statistics, "chrf"),
+    )
 
 
 def is_too_early(bleu: Sequence[float]) -> bool:
