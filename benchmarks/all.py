@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from headway.cli.experiment import EXPERIMENTS
 from headway.progress import duration
 
 HERE = Path(os.path.relpath(Path(__file__).parent))
@@ -79,7 +78,7 @@ def list_steps(data: Path, work: Path) -> list[Step]:
         Step("ablation", 2, _python("ablation.py"), RESULTS / "ablation.json"),
         Step("evaluation", 5, _python("evaluation.py", *evaluation), RESULTS / "evaluation.json"),
         *(_relative(name, data, work / "family") for name in MINUTES_OF_FAMILY),
-        *(_experiment(name, multi30k, model / "best", work / "experiments") for name in EXPERIMENTS),
+        *(_experiment(name, multi30k, model / "best", work / "experiments") for name in MINUTES_OF_EXPERIMENTS),
         Step("scale", 15, _python("scale.py", "--work", work / "scale"), RESULTS / "scale.json", on_demand=True),
         Step("table", 0.1, _python("table.py"), RESULTS / "table.md"),
     ]

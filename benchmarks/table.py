@@ -12,6 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from forecast import METRICS, tell
 from peers.chart import OURS, name_side
 
 from headway.atomic import write_file
@@ -56,7 +57,7 @@ def list_results(directory: Path) -> list[Path]:
 
 def _order(path: Path) -> tuple[int, bool, str]:
     """As one would tell it: training first; of several sizes, tiny first."""
-    kinds = ("training", "decoding", "evaluation", "family", "ablation", "scale")
+    kinds = ("training", "decoding", "evaluation", "forecast", "family", "ablation", "scale")
     kind, _, size = path.stem.partition("-")
     return kinds.index(kind), size != "tiny", size
 
@@ -68,6 +69,7 @@ def read(path: Path, result: Result) -> list[Row]:
         "training": read_training,
         "decoding": read_decoding,
         "evaluation": read_evaluation,
+        "forecast": read_forecast,
         "family": read_family,
         "ablation": read_ablation,
         "scale": read_scale,
@@ -110,6 +112,14 @@ def read_evaluation(result: Result) -> Iterator[Row]:
     yield Row(f"{what}: seconds", seconds["headway"], title, seconds["sacrebleu"], sides["sacrebleu"]["ratio"], is_rival=True)
     yield Row(f"{what}: largest difference of scores", f"{apart['scores']:g}", title, "the same to the last digit")
     yield Row(f"{what}: largest difference of p-values", f"{apart['p_values']:g}", title, "within 0.01")
+
+
+def read_forecast(result: Result) -> Iterator[Row]:
+    for one in result["corpora"]:
+        corpus = one["corpus"]
+        what = f"{corpus['stem']}, {corpus['source']} to {corpus['target']}, {corpus['minutes']:g} minutes: on validation"
+        for metric, title in METRICS.items():
+            yield Row(f"{what}, {title}", f"{one['came'][metric]:.1f}", "foretold", tell(one["quality"][metric]))
 
 
 def read_family(result: Result) -> Iterator[Row]:

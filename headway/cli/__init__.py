@@ -16,7 +16,7 @@ from headway.errors import HeadwayError, Interrupted
 
 VERBS = {
     "demo": "Train a small English-German model on a phrasebook and look at what it learned.",
-    "plan": "Tell what a training run will take, before it starts: size, memory, disk, hours.",
+    "plan": "Tell what a training run will take and give, before it starts: memory, disk, hours, BLEU.",
     "train": "Train a translator from parallel text, or one of its relatives from other data.",
     "translate": "Translate lines of text.",
     "score": "Tell how likely a model finds given translations.",

@@ -11,6 +11,10 @@ it stood. It takes every option of `headway train`, for all of its models alike.
 Only some rows of a table, each with three seeds:
 
     headway experiment table3 --rows A --rows E --seeds 3 --train data/train --from en --to de
+
+Changes of your own, one row each:
+
+    headway experiment ablation --vary dropout=0.1 --vary 'norm=post warmup=2000' --train data/train --from en --to de
 """
 
 import sys
@@ -35,6 +39,7 @@ EXPERIMENTS = {
     "heads": "what each head attends to, and what is lost without it",
     "complexity": "table 1: time and memory of attention, recurrent and convolutional layers",
     "rnn": "the Transformer against an attention RNN and a convolutional model",
+    "ablation": "your own settings, one change at a time (--vary)",
 }
 __doc__ = __doc__.format(experiments="\n\n".join(f"    {name:12}{what}" for name, what in EXPERIMENTS.items()))
 __all__ = ["COMMAND", "run"]
@@ -51,6 +56,10 @@ def run(
     rows: Annotated[list[str] | None, typer.Option(help="only these rows, beside the first one; repeatable")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="how often each model is trained, with other seeds")] = 1,
     model: Annotated[Path | None, typer.Option(help="a trained model to look at instead of a new one (heads)")] = None,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(help="a change: setting=value, or several in quotes; repeatable (ablation)", metavar="SETTING=VALUE"),
+    ] = None,
     config_file: ConfigFile = None,
     **options: Any,
 ) -> None:
@@ -67,7 +76,7 @@ def run(
     experiment: Experiment = import_module(f"headway.experiments.{name}")
     if "train" in experiment.TAKES:
         settings = complete(settings)
-    request = Request(settings, out / name, seeds, tuple(rows or ()), model)
+    request = Request(settings, out / name, seeds, tuple(rows or ()), model, tuple(dict.fromkeys(vary or ())))
     with Display() as display, resumable():
         findings = conduct(name, experiment, request, display)
     print_table([findings.columns, *findings.rows[:MOST_ROWS]])

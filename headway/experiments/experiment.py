@@ -26,7 +26,7 @@ from headway.errors import DataError, RequestError
 from headway.progress import Display, duration
 from headway.training.request import check_request
 
-Option = Literal["train", "rows", "seeds", "model"]  # of the command line
+Option = Literal["train", "rows", "seeds", "model", "vary"]  # of the command line
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ class Request:
     seeds: int = 1
     rows: tuple[str, ...] = ()  # names of the only rows that are wanted; all if empty
     model: Path | None = None  # a trained one to look at, where an experiment needs but one
+    vary: tuple[str, ...] = ()  # changes that are the user's own, each as words of a command line: dropout=0.1
 
     @property
     def pool(self) -> Path:
@@ -57,6 +58,7 @@ class Request:
             "rows": list(self.rows),
             "corpora": self.corpora,
             "model": read_manifest(self.model).files if self.model else {},
+            **({"vary": list(self.vary)} if self.vary else {}),
         }
 
 
@@ -120,6 +122,7 @@ def _check(name: str, experiment: Experiment, request: Request) -> None:
         "rows": bool(request.rows),
         "seeds": request.seeds > 1,
         "model": request.model is not None,
+        "vary": bool(request.vary),
     }
     foreign = [f"--{option}" for option, is_given in given.items() if is_given and option not in experiment.TAKES]
     if foreign:
@@ -155,7 +158,10 @@ def _sitting(name: str, request: Request) -> Iterator[dict[str, Any]]:
     wanted = {"experiment": name, **request.describe()}  # which looks whether the files are there
     with writing(request.out):
         request.out.mkdir(parents=True, exist_ok=True)
-    record = _read_record(request.out) or {**wanted, "seconds": 0.0}
+    anew = {**wanted, "seconds": 0.0}
+    record = _read_record(request.out) or anew
+    if set(record.get("vary", [])) < set(request.vary):  # more rows of the same table
+        record = {**anew, **{key: record.get(key) for key in wanted if key != "vary"}}
     other = [key for key, value in wanted.items() if record.get(key) != value]
     if other:
         raise RequestError(

@@ -7,8 +7,8 @@ import os
 import shutil
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property, partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from headway.training.group import Group
 from headway.training.machine import measure_joint_peak
 from headway.training.run import prepare_run, run_training
 from headway.training.team import Orders
+from headway.translator import load
 
 TESTING = 30.0  # seconds: what follows the training of a model; averaging, converting, testing
 MINUTES = 5.0  # of training a model, where the user names no budget
@@ -103,19 +104,22 @@ def promise_training(request: Request, variants: Sequence[Variant], display: Dis
     """Seconds that training and testing the models takes, each for each seed. Of updates or epochs it is an estimate."""
     first = request.settings.training.seed
     wanted = [vary(request.settings, variant, seed=first + seed) for variant in variants for seed in range(request.seeds)]
-    missing = [one for one in wanted if not find_run(request, one).with_suffix(".json").exists()]
-    minutes = request.settings.training.max_minutes
-    if minutes:
-        return len(missing) * (60 * minutes + TESTING)
-    seconds = 0.0
-    for settings in missing:
-        orders, prepared = look_at(request, settings, display)
-        assert isinstance(orders.architecture, Architecture)
-        training = orders.settings.training
-        epoch = read_epoch(prepared.store_of_epoch(0), orders.architecture, training)
-        flops = epoch.flops / epoch.updates * count_updates(training, epoch, 1.0)
-        seconds += flops / (USED * measure_joint_peak(training, Group().device)) + TESTING
-    return seconds
+    trained = {find_run(request, one): one for one in (with_common_search(request, settings) for settings in wanted)}
+    tested = {find_run(request, one) for one in wanted} | trained.keys()
+    missing = {run for run in tested if not is_trained(run)}
+    return len(missing) * TESTING + sum(_estimate(request, trained[run], display) for run in missing & trained.keys())
+
+
+def _estimate(request: Request, settings: Settings, display: Display) -> float:
+    """Seconds of training a model."""
+    if settings.training.max_minutes:
+        return 60 * settings.training.max_minutes
+    orders, prepared = look_at(request, settings, display)
+    assert isinstance(orders.architecture, Architecture)
+    training = orders.settings.training
+    epoch = read_epoch(prepared.store_of_epoch(0), orders.architecture, training)
+    flops = epoch.flops / epoch.updates * count_updates(training, epoch, 1.0)
+    return flops / (USED * measure_joint_peak(training, Group().device))
 
 
 def vary(settings: Settings, variant: Variant, **training: Any) -> Settings:
@@ -145,9 +149,13 @@ def train_variant(request: Request, variant: Variant, seed: int, display: Displa
     settings = vary(request.settings, variant, seed=seed)
     run = find_run(request, settings)
     kept = run.with_suffix(".json")
-    if kept.exists():
+    if is_trained(run):
         display.say(f"Trained before: {kept}")
         return _read_record(kept)
+    if settings != with_common_search(request, settings):
+        record = _search_anew(request, variant, settings, display)
+        write_file(kept, json.dumps(asdict(record), ensure_ascii=False) + "\n")
+        return record
     begun = time.monotonic()
     _share_data(request, settings, display)
     result = run_training(settings, run, display)
@@ -168,6 +176,24 @@ def train_variant(request: Request, variant: Variant, seed: int, display: Displa
     return record
 
 
+def with_common_search(request: Request, settings: Settings) -> Settings:
+    """A model that is searched in another manner than the others is trained as if it were not."""
+    return settings.model_copy(update={"decoding": request.settings.decoding})
+
+
+def _search_anew(request: Request, variant: Variant, settings: Settings, display: Display) -> Record:
+    """What a model trained before writes with another search; it is trained first if it is not there."""
+    changes = {place: value for place, value in variant.changes.items() if place[0] != "decoding"}
+    record = train_variant(request, replace(variant, changes=changes), settings.training.seed, display)
+    model = find_run(request, with_common_search(request, settings)) / "best"
+    begun = time.monotonic()
+    translated = load(model, compute_type="float32").translate(
+        record.sources, on_progress=partial(display.update, f"Testing {variant.name}"), **settings.decoding.model_dump()
+    )
+    display.close()
+    return replace(record, translations=[one.text for one in translated], seconds=round(time.monotonic() - begun, 1))
+
+
 def _read_record(path: Path) -> Record:
     try:
         return Record(**read_json(path))
@@ -178,6 +204,11 @@ def _read_record(path: Path) -> Record:
 def find_run(request: Request, settings: Settings) -> Path:
     """Where a model's run stands: by its settings and its text, since other experiments may want the same."""
     return request.pool / _digest(request, settings)
+
+
+def is_trained(run: Path) -> bool:
+    """Trained, and tested."""
+    return run.with_suffix(".json").exists()
 
 
 def _digest(request: Request, *sections: Section) -> str:

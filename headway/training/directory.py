@@ -19,6 +19,7 @@ from headway.training.validation import Validation
 OWN_FILES = {
     "config.yaml",
     "data",
+    "forecast",
     "run.lock",
     "run.owner",
     "metrics.jsonl",

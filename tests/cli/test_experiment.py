@@ -8,6 +8,8 @@ import pytest
 from conftest import SMALL, write_corpus
 from copy_reverse import make_pairs
 
+from headway.translator import Translator
+
 
 def command(name: str, corpus: Path, out: Path, *more: object) -> list[object]:
     common = ["--train", corpus, "--from", "en", "--to", "de", "--out", out, *SMALL, "--batch-tokens", "512"]
@@ -76,6 +78,30 @@ def test_an_interrupted_one_goes_on(corpus: Path, tmp_path: Path, headway, monke
     assert [one["model"] for one in read(tmp_path, "scaling")["rows"]] == ["scaled, d_k 16", "not scaled, d_k 16"]
 
 
+def test_changes_of_ones_own_and_a_search_that_needs_no_training(
+    corpus: Path, tmp_path: Path, headway, monkeypatch: pytest.MonkeyPatch
+):
+    beams, translate = [], Translator.translate
+
+    def watch(self: Translator, texts: Any, **search: Any) -> Any:
+        beams.append(search.get("beam"))
+        return translate(self, texts, **search)
+
+    monkeypatch.setattr(Translator, "translate", watch)
+    asked = command("ablation", corpus, tmp_path, "--vary", "dropout=0.1")
+    done = headway(*asked)
+    assert done.code == 0, done.err
+    more = headway(*asked, "--vary", "beam=2", "--vary", "dropout=0.1 beam=3")
+    assert more.code == 0, more.err
+    assert "Model tiny" in done.err and "Model tiny" not in more.err
+    assert [beam for beam in beams if beam] == [2, 3]
+    base, dropped, wider, both = read(tmp_path, "ablation")["rows"]
+    assert [one["model"] for one in (wider, both)] == ["beam=2", "dropout=0.1 beam=3"]
+    assert dropped["perplexity"] == both["perplexity"] != base["perplexity"] == wider["perplexity"]
+    other = headway(*command("ablation", corpus, tmp_path, "--vary", "dropout=0.2"))
+    assert other.code == 2 and "its vary differ" in other.err
+
+
 def test_averages_of_checkpoints(corpus: Path, tmp_path: Path, headway):
     done = headway(*command("averaging", corpus, tmp_path, "--checkpoint-every", "1"))
     assert done.code == 0, done.err
@@ -114,6 +140,7 @@ def test_an_rnn_and_the_transformer(corpus: Path, tmp_path: Path, headway):
         (["table3", "--from", "en", "--to", "de"], "--train"),
         (["complexity", "--train", "data"], "has no --train"),
         (["averaging", "--seeds", "3", "--rows", "A"], "has no --rows, --seeds"),
+        (["smoothing", "--vary", "dropout=0", "--train", "x"], "has no --vary"),
         (["table3", "--max-minits", "5"], "--max-minutes"),
     ],
 )
@@ -124,6 +151,9 @@ def test_requests_that_cannot_be(words, told, tmp_path: Path, headway):
 
 def test_requests_that_cannot_be_met_by_what_is_there(corpus: Path, run: Path, tmp_path: Path, headway):
     assert "--max-minutes" in headway(*command("rnn", corpus, tmp_path / "new")).err
+    assert "--vary dropout=0.1" in headway(*command("ablation", corpus, tmp_path / "new")).err
+    cut = headway(*command("ablation", corpus, tmp_path / "new", "--vary", "held-out=50"))
+    assert cut.code == 2 and "held-out=50: the test part would be another one" in cut.err
     assert "no row Z" in headway(*command("table3", corpus, tmp_path / "new", "--rows", "Z")).err
     assert "--test data/test" in headway("experiment", "heads", "--model", run / "best", "--out", tmp_path / "new").err
     none = headway(*command("smoothing", tmp_path / "nothing", tmp_path / "new"))

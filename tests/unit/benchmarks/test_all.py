@@ -19,7 +19,7 @@ from headway.cli.experiment import EXPERIMENTS
 ROOT = Path(__file__).parents[3]
 BENCHMARKS = ROOT / "benchmarks"
 RESULTS = BENCHMARKS / "results"
-MODULES = ("ablation", "all", "decoding", "evaluation", "family", "machine", "scale", "table", "training")
+MODULES = ("ablation", "all", "decoding", "evaluation", "family", "forecast", "machine", "scale", "table", "training")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -65,7 +65,7 @@ def test_every_script_takes_its_words(data: Path) -> None:
 
 def test_every_experiment_is_made_with_options_that_it_has(data: Path) -> None:
     made = {step.command[2]: step.command[3:] for step in list_steps(data) if step.command[0] == "headway"}
-    assert list(made) == list(EXPERIMENTS)
+    assert list(made) == [name for name in EXPERIMENTS if name != "ablation"]  # whose changes are a user's own
     verb = typer.main.get_command(build_app("experiment")).commands["experiment"]  # type: ignore[attr-defined]
     known = {spelling for parameter in verb.params for spelling in parameter.opts}
     for words in made.values():
@@ -155,6 +155,20 @@ def test_ratios_and_commands_are_told(tmp_path: Path) -> None:
     table.draw_summary(rows, tmp_path / "summary")
     picture = (tmp_path / "summary.svg").read_text()
     assert "Marian 1.0" in picture and "Hugging Face generate (Headway: int8)" in picture
+
+
+def test_a_forecast_stands_beside_what_came() -> None:
+    forecast = script("forecast")
+    options = forecast.parse(["--data", "data", "--corpus", "a/train", "en", "de", "4", "--settings", "dropout=0.1"])
+    (corpus,) = options.corpus
+    assert (corpus.name, corpus.minutes, options.settings) == ("a-train-en-de", 4.0, ["dropout=0.1"])
+    quality = {"bleu": {"score": 30.04, "interval": [27.0, 33.96]}, "chrf": None}
+    result = {"corpora": [{"corpus": corpus._asdict(), "quality": quality, "came": {"bleu": 31.22, "chrf": 55.0}}]}
+    bleu, chrf = script("table").read(Path("forecast.json"), result)
+    assert (bleu.what, bleu.ours) == ("a/train, en to de, 4 minutes: on validation, BLEU", "31.2")
+    assert (bleu.theirs, chrf.theirs) == ("30.0 [27.0, 34.0]", "nothing")
+    with pytest.raises(SystemExit):
+        forecast.parse(["--data", "data", "--corpus", "a/train", "en", "de", "long"])
 
 
 def test_commands_are_told_without_the_directories_of_one_machine() -> None:
