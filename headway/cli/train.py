@@ -7,6 +7,8 @@ on where the run stood; Ctrl-C saves first. With a model to begin with, and with
 
     headway train --init models/en-de --train memory.tsv --from en --to de --out runs/ours
 
+    headway train --train data/train --monolingual-target more.de --from en --to de --out runs/more
+
     headway train --task denoise --train news.en --train news.de --out runs/both
 
     headway train --task lm --train plays.txt --out runs/plays
@@ -48,6 +50,8 @@ def run(
     print(f"Try:   {_suggest(settings.data.task, shlex.quote(str(result.model)))}", file=sys.stderr)
     if result.page:
         print(f"Page:  {result.page}  (scores with intervals, curves, settings: open it in a browser)", file=sys.stderr)
+    if result.gained:
+        print(f"\n{result.gained}", file=sys.stderr)
 
 
 def _suggest(task: str, model: str) -> str:

@@ -20,6 +20,8 @@ FITTING: dict[Task, tuple[Family, ...]] = {
 # Settings that only some tasks or families have; all others have a meaning for each.
 OF_TASKS: dict[str, tuple[Task, ...]] = {
     "prefix": ("translate",),
+    "monolingual_target": ("translate",),
+    "back_translation": ("translate",),
     "hidden": ("denoise", "span", "mlm"),
     "span": ("denoise", "span"),
     "whole_words": ("mlm",),
@@ -53,6 +55,7 @@ def check_request(settings: Settings) -> None:
         raise RequestError(
             f"The task {task} with a model of the family {family} has no {', '.join(foreign)}.", "Leave that out."
         )
+    _check_back_translation(settings)
     choose_task(settings.training, task)
     if task == "lm" and (settings.model.max_positions or settings.data.max_length) < settings.data.max_length:
         raise RequestError(
@@ -102,6 +105,24 @@ def _check_needed(settings: Settings) -> None:
     if missing:
         raise RequestError(
             f"Not given: {', '.join(missing)}.", "As in: headway train --train data/train --from en --to de --out runs/en-de"
+        )
+
+
+def _check_back_translation(settings: Settings) -> None:
+    data = settings.data
+    if not data.monolingual_target:
+        if data.back_translation != "beam":
+            raise RequestError(
+                "There is no text that --back-translation could be done with.", "Name it: --monolingual-target more.de"
+            )
+        return
+    if data.prefix:
+        raise RequestError(
+            "--monolingual-target marks what it adds with a prefix of its own, and takes no others.", "Leave out --prefix."
+        )
+    if data.source_language == data.target_language:
+        raise RequestError(
+            f"Nothing is translated back from {data.target_language} to {data.source_language}.", "Name two languages."
         )
 
 
