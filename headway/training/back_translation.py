@@ -19,7 +19,7 @@ from typing import Any
 
 from headway.atomic import new_directory, write_file
 from headway.bundle import Scope, read_manifest
-from headway.config import Settings, parse_corpus
+from headway.config import Settings, build_settings, parse_corpus, read_yaml
 from headway.data.back_translation import HeldOut, Texts, pair_up, tell_losses, write_texts
 from headway.data.pairtext import PairWriter
 from headway.data.prepare import Prepared, fingerprint, tell_changes
@@ -50,6 +50,7 @@ def train_in_stages(settings: Settings, out: Path, display: Display, scope: Scop
     check_directory(out)
     stages = _Stages(settings, out, display)
     with locked(out):
+        stages.refuse_another()
         prepared = stages.prepare()
         asked = stages.ask(prepared)
         texts = stages.write_texts(prepared, asked)
@@ -64,7 +65,7 @@ def train_in_stages(settings: Settings, out: Path, display: Display, scope: Scop
     display.say(f"\n[4/4] {out}: on genuine and synthetic pairs.")
     result = run_training(stages.mixed(texts, pairs), out, display, scope)
     metric = choose_task(settings.training, "translate").metric or "loss"
-    gain = find_gain(out, stages.out / "forward", sum(pairs), metric, display)
+    gain = find_gain(out, out / "forward", sum(pairs), metric, display)
     write_file(out / "gained.json", gain.to_json())
     return replace(result, model=gain.model, gained=gain.story)
 
@@ -154,6 +155,12 @@ class _Stages:
         genuine = sum(count * weight for count, weight in zip(texts.pairs, weights, strict=True))
         return [min(1.0, SHARE * genuine / sum(pairs))] * len(pairs)
 
+    def refuse_another(self) -> None:
+        """A run that has begun without the monolingual text, before hours go into the stages that come before it."""
+        begun = list_checkpoints(self.out / "checkpoints")
+        if begun and TAG not in build_settings(read_yaml(self.out / "config.yaml")).data.prefix:
+            refuse_other_data(self.out, ["no text that was translated back is among it"])
+
     def prepare(self) -> Prepared:
         """The data of the first stage; another run than the one asked for is refused."""
         self.display.update("Preparing the text", 0, None)
@@ -167,7 +174,7 @@ class _Stages:
         As with corpora, what changed is refused once the run has learned from it, and before that made anew, with a word.
         """
         asked = fingerprint(self.monolingual, self.display.update)
-        asked[str(prepared.directory)] = hashlib.sha256((prepared.directory / "prepared.json").read_bytes()).hexdigest()
+        asked["the genuine pairs"] = hashlib.sha256((prepared.directory / "prepared.json").read_bytes()).hexdigest()
         asked["setting data.back_translation"] = self.settings.data.back_translation
         self.display.close()
         before = _read_json(self.text / "text.json").get("asked", asked)

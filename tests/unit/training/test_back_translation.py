@@ -11,7 +11,7 @@ from ended_runs import write_ended_run
 
 from headway.config import Settings, build_settings
 from headway.data.readers import open_corpus
-from headway.errors import Interrupted
+from headway.errors import Interrupted, RequestError
 from headway.progress import Display
 from headway.training import back_translation
 from headway.training.run import TrainingResult
@@ -109,3 +109,11 @@ def test_before_the_run_has_begun_other_text_is_translated_anew(world: World):
     assert [name for name, _ in world.trained] == ["forward", "reverse"]
     world.go(stop_in="run", back_translation="sampling")
     assert world.translated[151:] == ["nothing but this"]
+
+
+def test_a_run_that_has_begun_without_the_text_is_refused_at_once(world: World):
+    write_ended_run(world.out, Settings())
+    (world.out / "checkpoints" / "step-00000001").mkdir(parents=True)
+    with pytest.raises(RequestError, match="holds a run on other data"):
+        world.go()
+    assert not world.trained and not (world.out / "forward").exists()
