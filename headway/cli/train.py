@@ -3,7 +3,8 @@
     headway train --train data/train --from en --to de --out runs/en-de
 
 reads data/train.en and data/train.de. Every setting has a default that follows from the corpus. The same command again goes
-on where the run stood; Ctrl-C saves first. With a model to begin with, and with other tasks:
+on where the run stood; Ctrl-C saves first. With a model to begin with, with more text of the target language alone, and with
+other tasks:
 
     headway train --init models/en-de --train memory.tsv --from en --to de --out runs/ours
 

@@ -1,6 +1,7 @@
 """The stages of back-translation, with trainings that take no time."""
 
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -98,6 +99,17 @@ def test_interrupted_in_each_stage_it_goes_on_and_does_nothing_twice(world: Worl
     world.go(monolingual_target=[f"{world.more}:0.5"])
     assert world.trained[-1][1].data.train[1].endswith("pairs-1:0.5")
     assert len(world.translated) == 150
+
+
+def test_killed_after_the_last_line_nothing_is_translated_again(world: World):
+    world.go(stop_in="run")
+    noted = world.out / "synthetic" / "synthetic.json"
+    record = json.loads(noted.read_text())
+    assert record.pop("kept") == [150]
+    noted.write_text(json.dumps({"asked": record["asked"], "models": record["models"]}))
+    (world.out / "synthetic" / "pairs-1.en").unlink()
+    world.go(stop_in="run")
+    assert len(world.translated) == 150 and (world.out / "synthetic" / "pairs-1.en").exists()
 
 
 def test_before_the_run_has_begun_other_text_is_translated_anew(world: World):
