@@ -103,6 +103,16 @@ class DataSettings(Section):
         description="put before each source of a corpus, as in 'reverse: '; one for each corpus, in order; with several, "
         "--valid and --test must have them in their text",
     )
+    monolingual_target: list[str] = Field(
+        default_factory=list,
+        description="file of text of the target language alone, a sentence a line: a model that is trained first translates it "
+        "back, and the pairs join the corpus; repeatable, with :WEIGHT",
+    )
+    back_translation: Literal["beam", "sampling"] = Field(
+        "beam",
+        description="how the monolingual text is translated: as the search finds it likeliest, or drawn, for much text and a "
+        "reverse model that is good",
+    )
     valid: str | None = Field(None, description="held-out corpus for validation; cut off the training corpus if not given")
     test: str | None = Field(None, description="held-out corpus for the final test; cut off the training corpus if not given")
     source_language: str = Field("", alias="from", description="source language, and ending of its files")

@@ -133,6 +133,11 @@ def _check_request(settings: "Settings", pairs: int | None, length: float | None
         raise RequestError("Plans are made for translators only.", "Try the run with --max-steps 50: it tells its speed.")
     if settings.training.init:
         raise RequestError("Plans are made for models that begin anew.", "Leave out --init.")
+    if settings.data.monolingual_target:
+        raise RequestError(
+            "Plans are made for one training, and --monolingual-target makes three.",
+            "Leave it out: each of the three takes about what the plan says.",
+        )
     if not settings.data.train and pairs is None:
         raise RequestError(
             "There is nothing to plan for.",

@@ -3,11 +3,14 @@
     headway train --train data/train --from en --to de --out runs/en-de
 
 reads data/train.en and data/train.de. Every setting has a default that follows from the corpus. The same command again goes
-on where the run stood; Ctrl-C saves first. With a model to begin with, and with other tasks:
+on where the run stood; Ctrl-C saves first. With a model to begin with, with more text of the target language alone, and with
+other tasks:
 
     headway train --init models/en-de --train memory.tsv --from en --to de --out runs/ours
 
     headway train --init models/en-de --train data/train --from en --to twi --out runs/en-twi
+
+    headway train --train data/train --monolingual-target more.de --from en --to de --out runs/more
 
     headway train --task denoise --train news.en --train news.de --out runs/both
 
@@ -50,6 +53,8 @@ def run(
     print(f"Try:   {_suggest(settings.data.task, shlex.quote(str(result.model)))}", file=sys.stderr)
     if result.page:
         print(f"Page:  {result.page}  (scores with intervals, curves, settings: open it in a browser)", file=sys.stderr)
+    if result.gained:
+        print(f"\n{result.gained}", file=sys.stderr)
 
 
 def _suggest(task: str, model: str) -> str:

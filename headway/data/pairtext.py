@@ -1,5 +1,7 @@
 """Pairs kept as text in Headway's own files: `NAME.source` and `NAME.target`, one sentence a line, read back exactly.
 
+Those that a run is to read as a corpus end in their languages.
+
 Unlike the readers of users' files, nothing is taken off: a sentence may begin with U+FEFF or end with a carriage return.
 """
 
@@ -12,11 +14,11 @@ from headway.data.readers import Pair
 
 
 class PairWriter:
-    def __init__(self, directory: Path, name: str) -> None:
+    def __init__(self, directory: Path, name: str, endings: tuple[str, str] = ("source", "target")) -> None:
         self._files = ExitStack()
         self._source, self._target = (
-            self._files.enter_context((directory / f"{name}.{side}").open("w", encoding="utf-8", newline="\n"))
-            for side in ("source", "target")
+            self._files.enter_context((directory / f"{name}.{ending}").open("w", encoding="utf-8", newline="\n"))
+            for ending in endings
         )
 
     def __enter__(self) -> "PairWriter":

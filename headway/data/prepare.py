@@ -6,7 +6,7 @@ The directory is built beside its place and renamed into it: one that is there i
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -27,6 +27,7 @@ from headway.text.tokenizer import Tokenizers
 
 MANY = 100  # files, such as pictures, from which on one sum stands for all
 WHILE_TRAINING = {"hidden", "span", "whole_words", "shift"}  # settings of what is done to examples when they are used
+BEFORE = {"monolingual_target", "back_translation"}  # of text that is a corpus like any other when it is prepared
 FORMAT = 1  # counted up when what is written changes, so that older directories are made anew
 
 
@@ -130,7 +131,7 @@ def prepare(settings: Settings, directory: Path, on_progress: Progress = _silent
 
 def fingerprint_corpora(settings: Settings) -> dict[str, str]:
     """SHA-256 of every file that preparing would read, by its name."""
-    return _fingerprints(_open(settings, None).files, _silent)
+    return fingerprint(_open(settings, None).files)
 
 
 def why_rebuild(settings: Settings, directory: Path, start: Start | None = None) -> list[str]:
@@ -196,7 +197,7 @@ def _open_corpus(settings: Settings, spec: str, prefix: str) -> Corpus:
 
 def _record(settings: Settings, data: Data, start: Start | None, on_progress: Progress = _silent) -> dict[str, Any]:
     """All that the outcome depends on."""
-    fingerprints = _fingerprints([*data.files, *([start.file] if start else [])], on_progress)
+    fingerprints = fingerprint([*data.files, *([start.file] if start else [])], on_progress)
     return {"format": FORMAT, "settings": _settings_that_matter(settings), "fingerprints": fingerprints}
 
 
@@ -205,14 +206,15 @@ def _settings_that_matter(settings: Settings) -> dict[str, Any]:
     if tokenizer["vocabulary"] != "new":
         del tokenizer["vocabulary"]  # a model's own is known by its file
     sampling = tokenizer.pop("sampling") > 0  # how much is a matter of each epoch; whether decides if the text is kept
-    data = settings.data.model_dump(by_alias=True, exclude=WHILE_TRAINING)
+    data = settings.data.model_dump(by_alias=True, exclude=WHILE_TRAINING | BEFORE)
     named = {"data": data, "tokenizer": {**tokenizer, "sampling": sampling}}
     if reads_pictures(settings):
         named["model"] = {"patch_size": settings.model.patch_size}  # whose multiple the size of pictures is
     return {f"{section}.{name}": value for section, values in named.items() for name, value in values.items()}
 
 
-def _fingerprints(files: list[Path], on_progress: Progress) -> dict[str, str]:
+def fingerprint(files: list[Path], on_progress: Progress = _silent) -> dict[str, str]:
+    """SHA-256 of each file by its name; of very many, one for all."""
     fingerprints = {}
     for number, path in enumerate(files):
         on_progress("Checking files", number, len(files))
@@ -239,13 +241,14 @@ def _differences(directory: Path, wanted: dict[str, Any]) -> list[str]:
         vocab_size = "tokenizer.vocab_size"
         if found["settings"][vocab_size] is None and wanted["settings"][vocab_size] == found["facts"]["vocab_asked"]:
             found["settings"][vocab_size] = found["facts"]["vocab_asked"]  # asking for what was chosen changes nothing
-        files = _compare(found["fingerprints"], wanted["fingerprints"])
-        return files + [f"setting {change}" for change in _compare(found["settings"], wanted["settings"])]
+        files = tell_changes(found["fingerprints"], wanted["fingerprints"])
+        return files + [f"setting {change}" for change in tell_changes(found["settings"], wanted["settings"])]
     except (OSError, ValueError, KeyError, TypeError):
         return [f"{path} is damaged"]
 
 
-def _compare(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+def tell_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What differs, by its name, in words."""
     changes = []
     for name in sorted(before.keys() | now.keys()):
         if name not in before:

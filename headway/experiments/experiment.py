@@ -127,6 +127,8 @@ def _check(name: str, experiment: Experiment, request: Request) -> None:
     foreign = [f"--{option}" for option, is_given in given.items() if is_given and option not in experiment.TAKES]
     if foreign:
         raise RequestError(f"The experiment {name} has no {', '.join(foreign)}.", "Leave that out.")
+    if request.settings.data.monolingual_target:
+        raise RequestError("Experiments train on the corpora alone.", "Leave out --monolingual-target.")
     if "train" in experiment.TAKES and not request.model:
         check_request(request.settings)
 

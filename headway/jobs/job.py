@@ -28,9 +28,9 @@ STDOUT = 1  # the descriptor
 AHEAD = 2  # blocks that are being translated at a time
 
 
-def run_tasks(tasks: list[Task], work: Work, request: dict[str, Any], size: int) -> None:
+def run_tasks(tasks: list[Task], work: Work, request: dict[str, Any], size: int, display: Display | None = None) -> None:
     """Write the tasks' files one after the other, and go on where the same request was interrupted."""
-    with Display() as display, _term_interrupts():
+    with display or Display() as display, _term_interrupts():
         pace, work, parts = Pace(tasks, display), _warning_once(work, display), []
         for task in tasks:
             assert task.output

@@ -31,6 +31,13 @@ OWN_FILES = {
     "test.jsonl",
     "curves.png",
     "report.html",
+    # of back-translation
+    "text",
+    "forward",
+    "reverse",
+    "synthetic",
+    "stages.json",
+    "gained.json",
 }
 
 

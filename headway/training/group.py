@@ -77,9 +77,14 @@ def join(store: Store, rank: int, size: int) -> Group:
     return Group(rank, size, place=rank)
 
 
+def under_torchrun() -> bool:
+    """Whether torchrun started this process, and others."""
+    return "TORCHELASTIC_RUN_ID" in os.environ and int(os.environ["WORLD_SIZE"]) > 1
+
+
 def join_torchrun() -> Group | None:
     """Meet the processes that torchrun started, perhaps on many machines; None where it did not start this one."""
-    if "TORCHELASTIC_RUN_ID" not in os.environ or int(os.environ["WORLD_SIZE"]) == 1:
+    if not under_torchrun():
         return None
     dist.init_process_group(_backend(), timeout=_PATIENCE)
     return Group(dist.get_rank(), dist.get_world_size(), place=int(os.environ["LOCAL_RANK"]))

@@ -20,6 +20,8 @@ FITTING: dict[Task, tuple[Family, ...]] = {
 # Settings that only some tasks or families have; all others have a meaning for each.
 OF_TASKS: dict[str, tuple[Task, ...]] = {
     "prefix": ("translate",),
+    "monolingual_target": ("translate",),
+    "back_translation": ("translate",),
     "hidden": ("denoise", "span", "mlm"),
     "span": ("denoise", "span"),
     "whole_words": ("mlm",),
@@ -64,6 +66,7 @@ def check_request(settings: Settings) -> None:
             "--vocabulary says what becomes of the vocabulary of a model to begin with, and there is none.",
             "Name one with --init, or leave it out.",
         )
+    _check_back_translation(settings)
     choose_task(settings.training, task)
     if settings.training.r_drop and settings.model.dropout == 0 and not any(vars(settings.model)[name] for name in DROPOUTS):
         raise RequestError(
@@ -137,6 +140,24 @@ def _check_needed(settings: Settings) -> None:
     if missing:
         raise RequestError(
             f"Not given: {', '.join(missing)}.", "As in: headway train --train data/train --from en --to de --out runs/en-de"
+        )
+
+
+def _check_back_translation(settings: Settings) -> None:
+    data = settings.data
+    if not data.monolingual_target:
+        if data.back_translation != "beam":
+            raise RequestError(
+                "There is no text that --back-translation could be done with.", "Name it: --monolingual-target more.de"
+            )
+        return
+    if data.prefix:
+        raise RequestError(
+            "--monolingual-target marks what it adds with a prefix of its own, and takes no others.", "Leave out --prefix."
+        )
+    if data.source_language == data.target_language:
+        raise RequestError(
+            f"Nothing is translated back from {data.target_language} to {data.source_language}.", "Name two languages."
         )
 
 

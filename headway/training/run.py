@@ -74,6 +74,7 @@ class TrainingResult:
     test: dict[str, float]  # figures of the test part by name: bleu, chrf and ter of a translator, else loss and accuracy
     tested: list[Tested]  # by a translator
     page: Path | None  # all of it for a person; None where it could not be written
+    gained: str = ""  # what back-translation did, in words
 
 
 def train(
@@ -97,6 +98,10 @@ def run_training(settings: Settings, out: Path, display: Display, scope: Scope |
     Of the processes that torchrun started, the first one comes back; the others end with their work.
     """
     check_request(settings)
+    if settings.data.monolingual_target:
+        from headway.training.back_translation import train_in_stages  # each of which comes back here
+
+        return train_in_stages(settings, out, display, scope)
     torchrun = join_torchrun()
     if torchrun and not torchrun.first:
         try:
@@ -200,7 +205,8 @@ def _bundle_writer(orders: Orders, prepared: Prepared, scope: Scope | None) -> K
         decoding=settings.decoding,
         scope=scope,
         lines=Lines(
-            sentences=sentences and not settings.data.prefix,  # which a second sentence of a line would lack
+            # A second sentence of a line would lack the prefix, unless some corpus has none.
+            sentences=sentences and (not settings.data.prefix or "" in settings.data.prefix),
             longest=max(1, int(prepared.train.source_lengths.max())),
         ),
         pictures=Pictures(mean=half, deviation=half) if half else None,

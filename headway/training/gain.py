@@ -1,0 +1,74 @@
+"""What back-translation gained: a run against its own first stage, which did without, on the test part of both."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from headway.bundle import read_manifest
+from headway.evaluation.evaluation import TITLES, Comparison
+from headway.evaluation.metrics import Metric
+from headway.progress import Display
+from headway.reports.runs.evaluation import evaluate_tested
+from headway.reports.runs.tested import read_tested
+from headway.training.validation import Validation
+
+COMPARED: tuple[Metric, ...] = ("bleu", "chrf")
+
+
+@dataclass(frozen=True)
+class Score:
+    with_it: float
+    without: float
+    comparison: Comparison
+
+    def tell(self) -> str:
+        name = TITLES[self.comparison.metric]
+        return f"{name} {self.with_it:.1f} against {self.without:.1f} without it, {self.comparison.tell_verdict()}"
+
+
+@dataclass(frozen=True)
+class Gain:
+    """On the test part, and which of the two models to take."""
+
+    sentences: int  # translated back, and kept
+    scores: list[Score]
+    model: Path
+    story: str
+
+    def to_json(self) -> str:
+        scores = {
+            one.comparison.metric: {
+                "with": one.with_it,
+                "without": one.without,
+                **asdict(one.comparison),
+                "verdict": one.comparison.verdict,
+            }
+            for one in self.scores
+        }
+        content = {"sentences": self.sentences, "scores": scores, "model": str(self.model), "story": self.story}
+        return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def find_gain(out: Path, forward: Path, sentences: int, metric: str, display: Display) -> Gain:
+    """Where the test cannot tell them apart, `metric` of validation names the model: a test part is not there to choose by."""
+    tested = {name: [read_tested(run / "test.jsonl")] for name, run in (("without", forward), ("with", out))}
+    evaluation = evaluate_tested(tested, None, display.update)
+    display.close()
+    without, with_it = evaluation.results
+    scores = [
+        Score(with_it.mean[one.metric], without.mean[one.metric], one)
+        for one in evaluation.comparisons
+        if one.metric in COMPARED
+    ]
+    story = f"Back-translation of {sentences:,} sentences: {'; '.join(one.tell() for one in scores)}."
+    verdicts = {one.comparison.verdict for one in scores}
+    if "better" in verdicts and "worse" not in verdicts:
+        return Gain(sentences, scores, out / "best", f"{story} It helped: take {out / 'best'}.")
+    if "worse" in verdicts and "better" not in verdicts:
+        return Gain(sentences, scores, forward / "best", f"{story} It did harm: take {forward / 'best'}.")
+    model = max(out, forward, key=lambda run: _validated(run, metric)) / "best"
+    return Gain(sentences, scores, model, f"{story} It did not clearly help; by validation, take {model}.")
+
+
+def _validated(run: Path, metric: str) -> float:
+    return Validation.from_metrics(read_manifest(run / "best").provenance.metrics).value(metric)

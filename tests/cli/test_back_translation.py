@@ -1,0 +1,94 @@
+"""`headway train --monolingual-target` from end to end, as docs/training.md has it, and what a user may get wrong."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import SMALL, train_command, write_corpus
+from copy_reverse import make_pairs
+from docs.pages import DOCS, read_commands
+from small_models import write_model
+
+SOON = ("--batch-tokens", 512, "--max-steps", 2, "--valid-every", 2, "--processes", 1)
+SANE = ("--max-extra", 2, "--min-length", 3)  # of a model that has learned nothing
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def test_all_stages(tmp_path: Path, headway, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    pairs = make_pairs(200)
+    write_corpus(Path("data/train"), pairs)
+    new = sorted({target for _, target in make_pairs(30, seed=2, longest=12)} - {target for _, target in pairs})
+    Path("more.de").write_text("\n".join([*new, "", *(target for _, target in pairs), new[0]]))
+    command = next(words for words in read_commands(DOCS / "training.md") if "--monolingual-target" in words)
+    done = headway(*command, *SMALL, *SOON, *SANE)
+    assert done.code == 0, done.err
+    run = Path(command[command.index("--out") + 1])
+
+    told = [done.err.index(f"  [{number}/4]") for number in (1, 2, 3, 4)]
+    assert told == sorted(told) and told[-1] < done.err.index("\n[1/4]")  # all of them before the first begins
+    assert "at most 2 updates" in done.err and f"{len(new)} to translate" in done.err
+
+    parts = {line for part in ("valid", "test") for line in lines(run / "text" / f"{part}.de")}
+    assert len(parts) == 8 and parts < {target for _, target in pairs}
+    assert lines(run / "text" / "monolingual-1.de") == new
+    kept = lines(run / "synthetic" / "pairs-1.de")
+    assert kept and set(kept) <= set(new) and len(lines(run / "synthetic" / "pairs-1.en")) == len(kept)
+    tested = {stage: [json.loads(line) for line in lines(run / stage / "test.jsonl")] for stage in (".", "forward", "reverse")}
+    assert [one["source"] for one in tested["."]] == [one["source"] for one in tested["forward"]]
+    assert [one["reference"] for one in tested["."]] == [one["source"] for one in tested["reverse"]]
+
+    data = yaml.safe_load((run / "config.yaml").read_text())["data"]
+    assert (
+        data["prefix"] == ["", "<bt> "] and data["monolingual_target"] == []
+    )  # an ordinary run, which its own file goes on with
+    assert json.loads((run / "best" / "headway.json").read_text())["lines"]["sentences"]  # what it translates has no tag
+
+    gained = json.loads((run / "gained.json").read_text())
+    assert gained["sentences"] == len(kept) and gained["scores"]["bleu"]["verdict"] in ("not tested", "equal")
+    assert f"Back-translation of {len(kept)} sentences: BLEU " in gained["story"] and gained["story"] in done.err
+    assert f"Model: {gained['model']} " in done.err
+
+    Path("more.de").write_text("oak elm\n")
+    other = headway(*command, *SMALL, *SOON, *SANE)
+    assert other.code == 2 and "other data: more.de changed" in other.err
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "told"),
+    [
+        (["--monolingual-target", "none.de"], 3, "There is no file none.de"),
+        (["--monolingual-target", "empty.de"], 3, "empty.de is empty"),
+        (["--monolingual-target", "latin.de"], 3, "latin.de is not UTF-8: line 2"),
+        (["--monolingual-target", "train.de"], 3, "No line of train.de is left to translate"),
+        (["--monolingual-target", "more.de", "--prefix", "x "], 2, "Leave out --prefix"),
+        (["--monolingual-target", "more.de", "--to", "en"], 2, "Name two languages"),
+        (["--monolingual-target", "more.de", "--task", "lm"], 2, "has no --monolingual-target"),
+        (["--monolingual-target", "more.de", "--init", "model"], 2, "model translates one way"),
+        (["--back-translation", "sampling"], 2, "Name it: --monolingual-target"),
+    ],
+)
+def test_wrong_requests(tmp_path: Path, headway, monkeypatch: pytest.MonkeyPatch, options, code, told):
+    monkeypatch.chdir(tmp_path)
+    write_corpus(Path("train"), make_pairs(60))
+    Path("more.de").write_text("oak elm\n")
+    Path("empty.de").write_text("")
+    Path("latin.de").write_bytes(b"gut\n\xfc\n")
+    write_model(Path("model"))
+    result = headway(*train_command(Path("train"), Path("run"), *options))
+    assert result.code == code and told in result.err and "Traceback" not in result.err, result.err
+    assert not Path("run/forward/checkpoints").exists()  # nothing was trained before it was known
+
+
+def test_torchrun_plans_and_experiments_do_without(tmp_path: Path, corpus: Path, headway, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "more.de").write_text("oak elm\n")
+    options = train_command(corpus, tmp_path / "run", "--monolingual-target", tmp_path / "more.de")[1:]
+    assert "makes three" in headway("plan", *options).err
+    assert "Leave out --monolingual-target" in headway("experiment", "smoothing", *options).err
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert "without torchrun" in headway("train", *options).err

@@ -1,0 +1,38 @@
+"""What is said of back-translation when it ends."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from ended_runs import write_ended_run
+
+from headway.config import Settings
+from headway.progress import Display
+from headway.training.gain import Gain, find_gain
+
+REFERENCES = [f"sentence number {number} of a long test part" for number in range(40)]
+
+
+def compare(directory: Path, with_it: str, without: str, valid: float = 50.0) -> Gain:
+    """All translations are right but for one word; `valid` is what validation found without it, and 50 with it."""
+    for place, word, chrf in ((directory, with_it, 50.0), (directory / "forward", without, valid)):
+        write_ended_run(place, Settings(), [(line, line.replace("number", word)) for line in REFERENCES], chrf)
+    return find_gain(directory, directory / "forward", 12_345, "chrf", Display(io.StringIO()))
+
+
+@pytest.mark.parametrize(
+    ("with_it", "without", "verdict", "taken"), [("number", "n", "better", "best"), ("n", "number", "worse", "forward/best")]
+)
+def test_a_clear_difference(tmp_path: Path, with_it: str, without: str, verdict: str, taken: str):
+    gain = compare(tmp_path, with_it, without)
+    bleu = gain.scores[0]
+    told = f"BLEU {bleu.with_it:.1f} against {bleu.without:.1f} without it, {verdict} (p "
+    assert gain.story.startswith(f"Back-translation of 12,345 sentences: {told}")
+    assert gain.model == tmp_path / taken and gain.story.endswith(f"take {tmp_path / taken}.")
+    assert json.loads(gain.to_json())["scores"]["chrf"]["verdict"] == verdict
+
+
+def test_of_two_that_the_test_cannot_tell_apart_validation_names_one(tmp_path: Path):
+    gain = compare(tmp_path, "number", "number", valid=51.0)
+    assert "did not clearly help" in gain.story and gain.model == tmp_path / "forward" / "best"
