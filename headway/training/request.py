@@ -3,9 +3,10 @@
 from headway.architectures import PATCH_SIZE
 from headway.bundle import Bundle
 from headway.config import Family, Section, Settings, Task
-from headway.data.prepare import reads_pictures
+from headway.data.prepare import directions_of, reads_pictures
 from headway.errors import RequestError
 from headway.models.presets import Needs, build_family
+from headway.text.tags import find_tags
 from headway.training.choices import choose_family, choose_task
 
 FITTING: dict[Task, tuple[Family, ...]] = {
@@ -54,6 +55,10 @@ def check_request(settings: Settings) -> None:
             f"The task {task} with a model of the family {family} has no {', '.join(foreign)}.", "Leave that out."
         )
     choose_task(settings.training, task)
+    if task == "translate":
+        directions_of(settings)
+        for prefix in settings.data.prefix:
+            find_tags(prefix)
     if task == "lm" and (settings.model.max_positions or settings.data.max_length) < settings.data.max_length:
         raise RequestError(
             f"A model of {settings.model.max_positions} positions cannot read {settings.data.max_length} pieces at once.",
