@@ -125,9 +125,12 @@ class Questions:
         return [target for _, target in self.pairs]
 
     @property
-    def ways(self) -> dict[str, list[str]]:
-        """For `Translator.translate`."""
-        return {"to": [one.target for one in self.directions], "from_": [one.source for one in self.directions]}
+    def to(self) -> list[str]:
+        return [one.target for one in self.directions]
+
+    @property
+    def from_(self) -> list[str]:
+        return [one.source for one in self.directions]
 
     def __getitem__(self, some: slice) -> "Questions":
         return Questions(self.pairs[some], self.directions[some])

@@ -11,7 +11,7 @@ from headway.engines.choice import ComputeType
 from headway.engines.converted import make_form
 from headway.engines.ctranslate2 import has_int8
 from headway.evaluation.metrics import bleu, sentence_chrf
-from headway.translator import load
+from headway.translator import Translator, load
 
 SENTENCES = 500  # translated to find out, at most
 MOST_LOST = 0.1  # chrF that int8 may lose, with a certainty of 95 %: BLEU of so few sentences moves by more by chance
@@ -27,14 +27,14 @@ def make_fast_form(bundle: Bundle, questions: Questions, on_progress: Callable[[
     kinds: tuple[ComputeType, ...] = ("float32", "int8")
     translators = {kind: load(bundle.directory, engine="ctranslate2", compute_type=kind) for kind in kinds}
     for translator in translators.values():
-        translator.translate(some[:5].sources, **some[:5].ways)
+        _translate(translator, some[:5])
     seconds, texts = dict.fromkeys(kinds, 0.0), {kind: list[str]() for kind in kinds}
     half = (len(some.pairs) + 1) // 2
     turns = [(kind, part) for part in (some[:half], some[half:]) for kind in kinds]
     for done, (kind, part) in enumerate(turns):
         on_progress(done, len(turns))
         start = time.monotonic()
-        texts[kind] += [one.text for one in translators[kind].translate(part.sources, **part.ways)]
+        texts[kind] += _translate(translators[kind], part)
         seconds[kind] += time.monotonic() - start
     references = [some.references]
     scores = {kind: bleu(texts[kind], references) for kind in kinds}
@@ -52,6 +52,10 @@ def make_fast_form(bundle: Bundle, questions: Questions, on_progress: Callable[[
         int8_loses=round(loses, 2),
         int8_loses_at_most=round(at_most, 2),
     )
+
+
+def _translate(translator: Translator, some: Questions) -> list[str]:
+    return [one.text for one in translator.translate(some.sources, to=some.to, from_=some.from_)]
 
 
 def _compare(exact: list[str], rounded: list[str], references: list[str]) -> tuple[float, float]:

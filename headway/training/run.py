@@ -312,7 +312,7 @@ def _test(
 
     # In float32: which compute type is faster is a matter of the moment, and what is tested must not be.
     translator = load(out / "best", compute_type="float32")
-    found = translator.translate(questions.sources, **questions.ways, on_progress=show)
+    found = translator.translate(questions.sources, to=questions.to, from_=questions.from_, on_progress=show)
     several = len(translator.directions) > 1
     tested = [
         Tested(*pair, translation.text, str(direction) if several else "")

@@ -354,7 +354,7 @@ def test_no_direction_sees_what_another_is_tested_on(stem: str, tmp_path: Path) 
         assert not held_out & {*reads.decode(sources), *reads.decode(targets)}
     asked = prepared.questions("test", list_directions("en,de", "en,de"))
     assert len(asked.pairs) == 20 and not any("<2" in source for source in asked.sources)
-    assert asked[:3].ways["to"] == [source[2:4] for source, _ in prepared.test[:3]]
+    assert asked[:3].to == [source[2:4] for source, _ in prepared.test[:3]]
 
 
 def test_held_out_parts_have_the_directions_that_they_have(stem: str, tmp_path: Path) -> None:
