@@ -10,14 +10,15 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from headway import __version__
 from headway.architectures import AnyArchitecture, Architecture, T5Architecture
 from headway.atomic import new_directory
 from headway.config import DecodingSettings, Section, Task, TokenizerSettings
+from headway.directions import Direction
 from headway.errors import BundleError, RequestError
 from headway.text.tokenizer import Tokenizers
 
@@ -98,7 +99,16 @@ class Manifest(Section):
     lines: Lines = Lines()
     pictures: Pictures | None = None
     ctranslate2: Measured | None = None
+    directions: list[Direction] = Field(default_factory=list)
+    prefixes: list[str] = Field(default_factory=list, description="of the run's corpora, longest first")
     files: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def have_a_direction(self) -> Self:
+        """Those that were written before there could be several do not tell theirs apart."""
+        if not self.directions and self.source_language and self.target_language:
+            self.directions = [Direction(source=self.source_language, target=self.target_language)]
+        return self
 
 
 @dataclass(frozen=True)
@@ -227,19 +237,23 @@ def _describe_model(manifest: Manifest) -> str:
     sizes = f"d_model {a.d_model},\nd_ff {a.d_ff}, {a.n_heads} heads"
     updates = f"{manifest.provenance.step:,} updates"
     languages = f"{manifest.source_language} → {manifest.target_language}"
+    source = manifest.source_language.split(",")[0] or "txt"
+    chosen = next((f" --to {one.target}" for one in manifest.directions if one.prefix), "")
+    if len(manifest.directions) > 1:
+        languages = ", ".join(map(str, manifest.directions))
     if isinstance(a, Architecture):
         pieces = f"{a.source_vocab:,} source and {a.target_vocab:,} target pieces"
         return f"""# {languages}
 
 A Transformer translator {made}: {a.n_layers}+{a.n_decoder_layers} layers, {sizes}, {pieces}, {updates}.
 
-    headway translate DIRECTORY < text.{manifest.source_language or "txt"}"""
+    headway translate DIRECTORY{chosen} < text.{source}"""
     if isinstance(a, T5Architecture):
         return f"""# T5{f": {languages}" if manifest.source_language else ""}
 
 A text-to-text model {made}: {a.n_layers}+{a.n_decoder_layers} layers, {sizes}, {a.vocab:,} pieces, {updates}.
 
-    headway translate DIRECTORY < text.txt"""
+    headway translate DIRECTORY{chosen} < text.txt"""
     use = "generate DIRECTORY 'Once upon a time'" if a.kind == "gpt" else "fill DIRECTORY 'A [MASK] runs.'"
     if getattr(a, "classes", 0):
         use = "classify DIRECTORY FILE"

@@ -101,7 +101,7 @@ class DataSettings(Section):
     prefix: list[str] = Field(
         default_factory=list,
         description="put before each source of a corpus, as in 'reverse: '; one for each corpus, in order; with several, "
-        "--valid and --test must have them in their text",
+        "--valid and --test must have them in their text; '<news> ', a tag, is one piece of the vocabulary",
     )
     monolingual_target: list[str] = Field(
         default_factory=list,
@@ -115,8 +115,8 @@ class DataSettings(Section):
     )
     valid: str | None = Field(None, description="held-out corpus for validation; cut off the training corpus if not given")
     test: str | None = Field(None, description="held-out corpus for the final test; cut off the training corpus if not given")
-    source_language: str = Field("", alias="from", description="source language, and ending of its files")
-    target_language: str = Field("", alias="to", description="target language, and ending of its files")
+    source_language: str = Field("", alias="from", description="source language, and ending of its files; several: en,fr")
+    target_language: str = Field("", alias="to", description="target language, and ending of its files; several: de,twi")
     max_length: int = Field(
         256, ge=1, description="pieces of a side: longer pairs are dropped, texts cut (mlm, classify); of lm the context"
     )

@@ -13,6 +13,7 @@ from headway.config import override
 from headway.decoding.options import Options, choose_sampling
 from headway.decoding.ranking import Hypothesis, Ranked, rank
 from headway.decoding.ranking import length_penalty as length_penalty_of
+from headway.directions import match_directions
 from headway.engines.batching import batches_by_length
 from headway.engines.choice import ComputeType, EngineName, Engines
 from headway.engines.engine import Engine, Job
@@ -22,6 +23,7 @@ from headway.family.kinds import require
 from headway.text.glossary import Glossary
 from headway.text.labels import label_pieces
 from headway.text.sentences import join, segment
+from headway.text.tags import put_before
 from headway.text.words import align_words, number_words
 from headway.translation import Translation, put_together
 
@@ -54,6 +56,14 @@ class Inside:
     biased: bool = False  # something is added to them by distance (T5)
 
 
+@dataclass(frozen=True)
+class _Part:
+    """What is translated at once: as the user wrote it, and as the model reads it, without white space around it."""
+
+    text: str
+    read: str
+
+
 class Translator:
     """What is not given to a method is as in the bundle. Several threads may use one."""
 
@@ -61,11 +71,15 @@ class Translator:
         manifest = engines.bundles[0].manifest
         self.engines, self.tokenizers = engines, engines.bundles[0].tokenizers
         self.decoding, self.scope, self.lines = manifest.decoding, manifest.scope, manifest.lines
+        self.directions, self.own_prefixes = manifest.directions, manifest.prefixes
 
     def translate(
         self,
         texts: Sequence[str],
         *,
+        to: Sequence[str] | str = "",
+        from_: Sequence[str] | str = "",
+        source_prefix: str = "",
         prefixes: Sequence[str] | str | None = None,
         required: Sequence[Sequence[str]] | None = None,
         terms: Mapping[str, str] | None = None,
@@ -78,19 +92,22 @@ class Translator:
     ) -> list[Translation]:
         """One translation for each text, in order, blank for blank; a text of several sentences, sentence by sentence.
 
-        `prefixes` are the beginnings of the translations, one for all or one for each; `required` are words and phrases that
-        must appear in each; `terms` is a glossary: where a text has one of its words, the translation has its translation.
-        `tokens` and `alignment` ask for scores by piece and for links between words. `first` is the first text's number in a
-        larger request, on which draws depend. `search` is what `options` takes.
+        `to` and `from_` are languages, one for all or one for each: they choose one of the model's directions, where it has
+        several. `source_prefix` is put before each sentence, as `--prefix` in training was. `prefixes` are the beginnings of
+        the translations, one for all or one for each; `required` are words and phrases that must appear in each; `terms` is
+        a glossary: where a text has one of its words, the translation has its translation. `tokens` and `alignment` ask for
+        scores by piece and for links between words. `first` is the first text's number in a larger request, on which draws
+        depend. `search` is what `options` takes.
         """
         options = self.options(**search)
         prefixes = [prefixes] * len(texts) if isinstance(prefixes, str) else prefixes
         _check_texts(texts, prefixes=prefixes, required=required)
         whole = [bool(prefixes and prefixes[n]) or bool(required and required[n]) for n in range(len(texts))]
-        parts = self._segment(texts, whole)
-        rows = [(number, part) for number, some in enumerate(parts) for part in some]
-        chosen = [row for row, (_, part) in enumerate(rows) if part.strip()]
-        sources = self.tokenizers.source.encode([rows[row][1].strip() for row in chosen])
+        parts = self._segment(texts, whole, self._find_prefixes(texts, to, from_, source_prefix))
+        rows = [(number, part.text) for number, some in enumerate(parts) for part in some]
+        reads = [part.read for some in parts for part in some]
+        chosen = [row for row, text in enumerate(reads) if text]
+        sources = self.tokenizers.source.encode([reads[row] for row in chosen])
         beginnings = self.tokenizers.target.encode([prefixes[rows[row][0]] for row in chosen]) if prefixes else None
         extra = search.get("max_extra") or self.decoding.max_extra
         begun = [len(beginning) for beginning in beginnings] if beginnings else [0] * len(sources)
@@ -107,7 +124,7 @@ class Translator:
         translated = [Translation(part, "", 0.0) for _, part in rows]
         done = len(rows) - len(chosen)
         for places, found in engine.translate(job, size):
-            given = [rows[chosen[place]][1] for place in places]
+            given = [(rows[chosen[place]][1], reads[chosen[place]]) for place in places]
             for place, one in zip(places, self._read(engine, job, places, found, given, tokens, alignment, size), strict=True):
                 translated[chosen[place]] = one
             done += len(places)
@@ -160,6 +177,9 @@ class Translator:
         sources: Sequence[str],
         targets: Sequence[str],
         *,
+        to: Sequence[str] | str = "",
+        from_: Sequence[str] | str = "",
+        source_prefix: str = "",
         length_penalty: float | None = None,
         penalty: str | None = None,
         batch_tokens: int | None = None,
@@ -171,7 +191,7 @@ class Translator:
         """
         options = self.options(length_penalty=length_penalty, penalty=penalty)
         _check_texts(sources, targets=targets)
-        cut = self.tokenizers.source.encode([text.strip() for text in sources])
+        cut = self.tokenizers.source.encode(self._read_whole([text.strip() for text in sources], to, from_, source_prefix))
         written = self.tokenizers.target.encode([text.strip() for text in targets])
         longest = max([*map(len, cut), *map(len, written)], default=0)
         engine = self.engines.choose([f"take {longest:,} pieces at once"] if longest >= LONGEST else [])
@@ -188,11 +208,11 @@ class Translator:
                 on_progress(len(scored), len(sources))
         return scored
 
-    def stream(self, text: str, **search: Any) -> Iterator[str]:
+    def stream(self, text: str, *, to: str = "", from_: str = "", source_prefix: str = "", **search: Any) -> Iterator[str]:
         """The translation of one text, piece by piece, as soon as each is certain; together they are what `translate` gives."""
         options = self.options(**search)
         _check_texts([text])
-        (parts,) = self._segment([text], [False])
+        (parts,) = self._segment([text], [False], self._find_prefixes([text], to, from_, source_prefix))
         beamed = options.beam > 1 and not options.sampling
         engine = self.engines.choose(
             ["hand out pieces one by one with a beam"] if beamed else [], seeded=options.seed is not None
@@ -200,12 +220,12 @@ class Translator:
         extra = search.get("max_extra") or self.decoding.max_extra
         return self._stream(engine, parts, options, extra)
 
-    def _stream(self, engine: Engine, parts: list[str], options: Options, extra: int) -> Iterator[str]:
-        told = ""
+    def _stream(self, engine: Engine, some: list["_Part"], options: Options, extra: int) -> Iterator[str]:
+        told, parts = "", [part.text for part in some]
         texts: list[str] = []
-        for number, part in enumerate(parts):
+        for number, part in enumerate(some):
             pieces: list[int] = []
-            (source,) = self.tokenizers.source.encode([part.strip()])
+            (source,) = self.tokenizers.source.encode([part.read])
             job = Job([source], [max(options.min_length, len(source) + extra)], options, keys=[(0, number)])
             for piece in engine.stream(job) if source else ():
                 pieces.append(piece)
@@ -223,15 +243,21 @@ class Translator:
         self,
         texts: Sequence[str],
         *,
+        to: Sequence[str] | str = "",
+        from_: Sequence[str] | str = "",
+        source_prefix: str = "",
         pool: bool = True,
         batch_tokens: int | None = None,
         on_progress: OnProgress | None = None,
     ) -> list[np.ndarray]:
-        """The encoder's view of each text: the mean over its pieces and its end [d_model], or a row for each [S, d_model]."""
+        """The encoder's view of each text: the mean over its pieces and its end [d_model], or a row for each [S, d_model].
+
+        The tag of the direction is one of the pieces.
+        """
         _check_texts(texts)
         self.engines.choose(["show the encoder's output"])
         engine = self.engines.torch
-        pieces = self.tokenizers.source.encode(texts)
+        pieces = self.tokenizers.source.encode(self._read_whole(texts, to, from_, source_prefix))
         results: list[np.ndarray] = [np.empty(0)] * len(texts)
         done = 0
         size = batch_tokens or self.decoding.batch_tokens or engine.batch_tokens
@@ -243,13 +269,15 @@ class Translator:
                 on_progress(done, len(texts))
         return results
 
-    def inspect(self, text: str, target: str | None = None) -> Inside:
+    def inspect(
+        self, text: str, target: str | None = None, *, to: str = "", from_: str = "", source_prefix: str = ""
+    ) -> Inside:
         """Where every head looks while `text` becomes `target`, or, where none is given, the model's own best translation."""
         if not text.strip():
             raise RequestError("There is no sentence to look into.", "Give one with at least a word.")
         if target is not None and not target.strip():
             raise RequestError("The given translation is blank.", "Give one with at least a word, or leave it to the model.")
-        (source,) = self.tokenizers.source.encode([text])
+        source = self.cut_source(text, to=to, from_=from_, source_prefix=source_prefix)
         if len(source) > MOST_PIECES:
             raise RequestError(
                 f"A text of {len(source):,} pieces is too long to look into; {MOST_PIECES:,} are the most.",
@@ -287,13 +315,46 @@ class Translator:
         named = ", ".join(others[:5]) + (f" and {len(others) - 5:,} more" if len(others) > 5 else "")
         return f"This model knows only {self.scope.name}; what it makes of other words is a guess: {named}."
 
-    def _segment(self, texts: Sequence[str], whole: Sequence[bool]) -> list[list[str]]:
+    def cut_source(self, text: str, *, to: str = "", from_: str = "", source_prefix: str = "") -> list[int]:
+        """The pieces that the model reads of a text that is taken whole."""
+        return self.tokenizers.source.encode(self._read_whole([text], to, from_, source_prefix))[0]
+
+    def _find_prefixes(
+        self, texts: Sequence[str], to: Sequence[str] | str, from_: Sequence[str] | str, source_prefix: str
+    ) -> list[str]:
+        """What is put before each sentence of each text."""
+        if isinstance(to, str) and isinstance(from_, str):
+            return [match_directions(self.directions, to, from_)[0].prefix + source_prefix] * len(texts)
+        asked = [[given] * len(texts) if isinstance(given, str) else given for given in (to, from_)]
+        _check_texts(texts, to=asked[0], from_=asked[1])
+        ways = list(zip(*asked, strict=True))
+        found = {way: match_directions(self.directions, *way)[0].prefix for way in set(ways)}
+        return [found[way] + source_prefix for way in ways]
+
+    def _find_own_prefix(self, text: str) -> str:
+        """One of the run's prefixes that the user wrote before the text; it holds for all of its sentences."""
+        prefix = next((prefix for prefix in self.own_prefixes if text.startswith(prefix)), "")
+        return prefix if text[len(prefix) :].strip() else ""
+
+    def _read_whole(
+        self, texts: Sequence[str], to: Sequence[str] | str, from_: Sequence[str] | str, source_prefix: str
+    ) -> list[str]:
+        """What the model reads of texts that are not cut."""
+        prefixes, own = self._find_prefixes(texts, to, from_, source_prefix), map(self._find_own_prefix, texts)
+        both = zip(texts, prefixes, own, strict=True)
+        return [put_before(prefix + written, text.removeprefix(written)) for text, prefix, written in both]
+
+    def _segment(self, texts: Sequence[str], whole: Sequence[bool], prefixes: Sequence[str]) -> list[list["_Part"]]:
         """The parts of each text that are translated at once; what must stay whole is not cut at its sentences."""
 
         def count(parts: Sequence[str]) -> list[int]:
-            return [len(pieces) for pieces in self.tokenizers.source.encode(parts)]
+            return [len(pieces) for pieces in self.tokenizers.source.encode(parts)] if parts else []
 
-        parts = segment(texts, sentences=self.lines.sentences, longest=self.lines.longest, count=count)
+        own = [self._find_own_prefix(text) for text in texts]
+        rests = [text.removeprefix(written) for text, written in zip(texts, own, strict=True)]
+        before = [prefix + written for prefix, written in zip(prefixes, own, strict=True)]
+        longest = self.lines.longest - max(count(sorted({*before} - {""})), default=0)
+        parts = segment(rests, sentences=self.lines.sentences, longest=max(1, longest), count=count)
         for number, text in enumerate(texts):
             if whole[number] and len(parts[number]) > 1:
                 if count([text.strip()])[0] > max(self.lines.longest, LONGEST):
@@ -301,8 +362,12 @@ class Translator:
                         f"A text of {len(text):,} characters is too long to begin its translation or to force words into it.",
                         "Give it sentence by sentence.",
                     )
-                parts[number] = [text]
-        return parts
+                parts[number] = [rests[number]]
+        found = []
+        for some, written, prefix in zip(parts, own, before, strict=True):
+            as_written = [written + some[0], *some[1:]]
+            found.append([_Part(text, put_before(prefix, bare.strip())) for text, bare in zip(as_written, some, strict=True)])
+        return found
 
     def _phrases(
         self,
@@ -334,16 +399,19 @@ class Translator:
         job: Job,
         places: list[int],
         found: list[list[Hypothesis]],
-        given: list[str],
+        given: list[tuple[str, str]],
         tokens: bool,
         alignment: bool,
         size: int,
     ) -> list[Translation]:
-        """What the engine found for these places of the job, whose text is given, with what was asked for besides."""
+        """What the engine found for these places of the job, with what was asked for besides.
+
+        Their text is given as the user wrote it and as the model read it.
+        """
         ranked = [some[: job.options.nbest] for some in self._rank(engine, job, places, found, size)]
         texts = iter(self.tokenizers.target.decode([one.tokens for some in ranked for one in some]))
         translations = []
-        for text, some in zip(given, ranked, strict=True):
+        for (text, _), some in zip(given, ranked, strict=True):
             all_found = [Translation(text, next(texts), one.score) for one in some]
             best = all_found[0]
             translations.append(best if job.options.nbest == 1 else replace(best, alternatives=all_found))
@@ -353,7 +421,8 @@ class Translator:
             named = map(self._name_tokens, targets, scores)
             translations = [replace(one, tokens=pairs) for one, pairs in zip(translations, named, strict=True)]
         if alignment:
-            links = map(self._align, sources, targets, engine.align(sources, targets, size))
+            added = [len(read.split()) - len(text.split()) for text, read in given]
+            links = map(self._align, sources, targets, engine.align(sources, targets, size), added)
             translations = [replace(one, alignment=found) for one, found in zip(translations, links, strict=True)]
         return translations
 
@@ -375,9 +444,12 @@ class Translator:
         target = self.tokenizers.target
         return list(zip(target.pieces([*pieces, target.eos]), scores, strict=True))
 
-    def _align(self, source: Sequence[int], target: Sequence[int], attention: np.ndarray) -> list[tuple[int, int]]:
-        pieces = self.tokenizers.source.pieces(source), self.tokenizers.target.pieces(target)
-        return align_words(attention, *map(number_words, pieces))
+    def _align(self, source: Sequence[int], target: Sequence[int], attention: np.ndarray, added: int) -> list[tuple[int, int]]:
+        """Links between words; those that were added before the user's own do not count."""
+        reads = self.tokenizers.source
+        pieces = [f"\u2581{name}" if i in reads.tags else name for i, name in zip(source, reads.pieces(source), strict=True)]
+        words = [None if word is None or word < added else word - added for word in number_words(pieces)]
+        return align_words(attention, words, number_words(self.tokenizers.target.pieces(target)))
 
 
 def load(

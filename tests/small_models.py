@@ -1,6 +1,6 @@
 """Bundles of small random models whose choices are clear, of any shape, without training."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -37,9 +37,9 @@ PLAIN: dict[str, Any] = {
 
 
 @cache
-def make_tokenizer(vocab_size: int) -> SentencePieceTokenizer:
+def make_tokenizer(vocab_size: int, tags: tuple[str, ...] = ()) -> SentencePieceTokenizer:
     lines = [line for pair in make_pairs(100) for line in pair]
-    return SentencePieceTokenizer.train(lines, kind="bpe", vocab_size=vocab_size)
+    return SentencePieceTokenizer.train(lines, kind="bpe", vocab_size=vocab_size, tags=tags)
 
 
 def write_model(
@@ -50,13 +50,15 @@ def write_model(
     ends: float = 0.0,
     words: float = 0.0,
     lines: Lines | None = None,
+    tags: tuple[str, ...] = (),
+    facts: Mapping[str, Any] | None = None,
     **shape: Any,
 ) -> Path:
     """`sharpness` is how far the weights are from those that training begins with; `ends` and `words` raise the logits of the
-    end and of whole words.
+    end and of whole words; `facts` are more of what the manifest tells.
     """
     settings = PLAIN | shape
-    source = make_tokenizer(320)
+    source = make_tokenizer(320, tags)
     target = source if settings["tie"] == "all" else make_tokenizer(310)
     architecture = Architecture(source_vocab=source.size, target_vocab=target.size, **settings)
     model = build(architecture, pad=source.pad, seed=seed).eval()
@@ -67,7 +69,8 @@ def write_model(
         mean = _last_norm(model).bias  # of what the output matrix sees
         model.output.weight[target.eos] += ends * mean / mean.square().sum()
         model.output.weight[_whole_words(target)] += words * mean / mean.square().sum()
-    manifest = Manifest(architecture=architecture, source_language="en", target_language="de", lines=lines or Lines())
+    languages = {"source_language": "en", "target_language": "de"}
+    manifest = Manifest(architecture=architecture, lines=lines or Lines(), **languages, **(facts or {}))
     write_bundle(directory, manifest, get_weights(model), Tokenizers(source, target))
     return directory
 

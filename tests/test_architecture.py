@@ -15,7 +15,7 @@ SOURCES = sorted((ROOT / "headway").rglob("*.py"))
 LAYERS = [
     ["errors"],
     ["config", "atomic", "cores", "progress"],
-    ["architectures"],
+    ["architectures", "directions"],
     ["nn", "text"],
     ["models", "data", "decoding", "evaluation"],
     ["bundle"],
@@ -43,7 +43,19 @@ PUBLIC = {
     "Generator": "family",
 }  # who lives where
 
-WITHOUT_TORCH = {"errors", "config", "architectures", "atomic", "cores", "progress", "text", "data", "evaluation", "reports"}
+WITHOUT_TORCH = {
+    "errors",
+    "config",
+    "architectures",
+    "directions",
+    "atomic",
+    "cores",
+    "progress",
+    "text",
+    "data",
+    "evaluation",
+    "reports",
+}
 HEAVY = {"torch", "numpy", "sentencepiece", "sacrebleu", "matplotlib", "safetensors", "ctranslate2"}
 LIGHT_PARTS = {"errors", "config", "cli"}  # what a door may import before it is asked for anything
 PICKLERS = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}

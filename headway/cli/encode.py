@@ -12,12 +12,16 @@ from typing import Annotated
 
 import typer
 
+from headway.cli.searching import FromOption, SourcePrefixOption, ToOption
 from headway.errors import DataError
 
 
 def run(
     model: Annotated[Path, typer.Argument(help="directory of the model")],
     files: Annotated[list[Path] | None, typer.Argument(help="files of sentences; standard input if none")] = None,
+    to: ToOption = "",
+    from_: FromOption = "",
+    source_prefix: SourcePrefixOption = "",
     out: Annotated[Path, typer.Option("--output", "-o", help="the .npy file to write")] = Path("vectors.npy"),
     tokens: Annotated[bool, typer.Option("--tokens", help="a row for each piece instead of one for each line")] = False,
 ) -> None:
@@ -41,7 +45,12 @@ def run(
         raise DataError("There are no lines to encode.", "Give sentences, one a line.")
     with Display() as display:
         rows = load(model).encode(
-            lines, pool=not tokens, on_progress=lambda done, total: display.update("Encoding", done, total)
+            lines,
+            to=to,
+            from_=from_,
+            source_prefix=source_prefix,
+            pool=not tokens,
+            on_progress=lambda done, total: display.update("Encoding", done, total),
         )
     array = (np.concatenate if tokens else np.stack)(rows)
     write(out, array)

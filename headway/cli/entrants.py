@@ -84,9 +84,13 @@ def _divide(words: str) -> list[Path]:
     return [Path(name) for name in names]
 
 
-def check_directions(entrants: Sequence[Entrant], source_language: str, target_language: str) -> None:
-    """Refuse models that are no translators, and translators of other languages, before anything takes time."""
+def check_directions(entrants: Sequence[Entrant], source_language: str, target_language: str) -> dict[str, str]:
+    """Refuse models that are no translators, and translators of other languages, before anything takes time.
+
+    What all that are left are to be told, as `Translator.translate` takes it.
+    """
     from headway.bundle import read_bundle, read_manifest
+    from headway.directions import is_same, match_directions
     from headway.family.kinds import find_verb, require
 
     wanted, who = (source_language, target_language), "--from and --to"
@@ -95,7 +99,10 @@ def check_directions(entrants: Sequence[Entrant], source_language: str, target_l
         if find_verb(manifest.architecture) != "translate":
             require(read_bundle(path), "translate")
         own = (manifest.source_language, manifest.target_language)
-        if any(asked and has and _base(asked) != _base(has) for asked, has in zip(wanted, own, strict=True)):
+        if len(manifest.directions) > 1:
+            first, *others = match_directions(manifest.directions, to=wanted[1], from_=wanted[0])
+            own = ("" if others else first.source, first.target)
+        if not all(is_same(asked, has) for asked, has in zip(wanted, own, strict=True)):
             asked = " to ".join(word or "any language" for word in wanted)
             raise RequestError(
                 f"{path} translates from {own[0]} to {own[1]}; {who} ask for {asked}.",
@@ -103,15 +110,17 @@ def check_directions(entrants: Sequence[Entrant], source_language: str, target_l
             )
         if not any(wanted):
             wanted, who = own, f"{path} and its text"
+    return {"from_": wanted[0], "to": wanted[1]}
 
 
 def check_endings(entrants: Sequence[Entrant], source: Path, references: Sequence[Path]) -> None:
     """Refuse files whose names say that a model would translate in the wrong direction."""
     from headway.bundle import read_manifest
+    from headway.directions import base_of
 
     for path in (path for entrant in entrants for path in entrant.models):
         manifest = read_manifest(path)
-        own = _base(manifest.source_language), _base(manifest.target_language)
+        own = base_of(manifest.source_language), base_of(manifest.target_language)
         if not all(own) or own[0] == own[1]:
             continue
         insist = f"if the name misleads: --from {own[0]} --to {own[1]}"
@@ -129,7 +138,9 @@ def check_endings(entrants: Sequence[Entrant], source: Path, references: Sequenc
 
 
 def _ending(file: Path) -> str:
-    return _base(file.suffix.removeprefix("."))
+    from headway.directions import base_of
+
+    return base_of(file.suffix.removeprefix("."))
 
 
 def note_other_settings(entrants: Sequence[Entrant]) -> list[str]:
@@ -165,8 +176,3 @@ def _differ(one: "Manifest", other: "Manifest") -> bool:
 
 def _flatten(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {f"{section}.{name}": value for section, values in settings.items() for name, value in values.items()}
-
-
-def _base(language: str) -> str:
-    """de for de-AT and de_AT."""
-    return language.replace("_", "-").partition("-")[0].casefold()

@@ -83,7 +83,7 @@ def run(
     check_given(given | {"--compare": others, "--training": training or []})
     for path in training or []:
         check_file(path)
-    check_directions(entrants, source_language, target_language)
+    ways = check_directions(entrants, source_language, target_language)
     translating = any(entrant.models for entrant in entrants)
     if not translating:
         _refuse_search(beam, length_penalty, penalty, engine, compute_type)
@@ -107,7 +107,7 @@ def run(
         sources = text.lines
     written = read_translations(entrants, texts)
     check_references(streams)
-    search = {"beam": beam, "length_penalty": length_penalty, "penalty": penalty}
+    search = {"beam": beam, "length_penalty": length_penalty, "penalty": penalty, **ways}
     with Display() as display:
         systems = [
             entrant.translate(sources, written, display, engine=engine, compute_type=compute_type, **search)

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headway.cli.searching import FromOption, SourcePrefixOption, ToOption
 from headway.errors import DataError, RequestError
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ def run(
         list[str],
         typer.Argument(metavar="SENTENCE", help="the sentence to look into, in quotes; for a ViT the file of a picture"),
     ],
+    to: ToOption = "",
+    from_: FromOption = "",
+    source_prefix: SourcePrefixOption = "",
     target: Annotated[str | None, typer.Option(help="a translation to read instead of the model's own")] = None,
     out: Annotated[Path, typer.Option("--output", "-o", help="directory to write to")] = Path("inspect"),
     layer: Annotated[int | None, typer.Option(min=1, help="pictures of this layer only; the page always has all")] = None,
@@ -72,6 +76,9 @@ def run(
     verb = find_verb(architecture)
     if target is not None and verb != "translate":
         raise RequestError(f"{model} does not translate: it has no translation to read.", "Leave out --target.")
+    if verb != "translate" and (to or from_ or source_prefix):
+        raise RequestError(f"{model} does not translate.", "Leave out --to, --from and --source-prefix.")
+    ways = {"to": to, "from_": from_, "source_prefix": source_prefix}
     if layer is not None and (full or picture):
         raise RequestError("The glass box has all layers.", "Leave out --layer; --picture encoder-2 is one of a layer.")
     deepest = max(architecture.n_layers, architecture.n_decoder_layers if isinstance(architecture, TwoStacks) else 0)
@@ -87,13 +94,13 @@ def run(
         if is_file and not isinstance(architecture, VitArchitecture):
             display.say(f"{sentence} is also a file: what is read here is its name, not what it holds.")
         if full or picture:
-            glass = _see(model, verb, sentence, target, display)
+            glass = _see(model, verb, sentence, target, ways, display)
             glass = replace(glass, answer=_tell_answer(verb, glass.answer))
             _write_glass(glass, out, full, picture or [], display)
         elif isinstance(architecture, VitArchitecture):
             _write_pictures(model, Path(sentence), out, layer, display)
         elif verb == "translate":
-            inside = _translate(model, sentence, target, display)
+            inside = _translate(model, sentence, target, ways, display)
             _write_page(inside, inside.translation, sentence, out, layer, display)
         else:
             reading = _read(model, verb, sentence)
@@ -101,11 +108,11 @@ def run(
             _write_page(reading, reading.answer, sentence, out, layer, display)
 
 
-def _translate(model: Path, sentence: str, target: str | None, display: "Display") -> "Inside":
+def _translate(model: Path, sentence: str, target: str | None, ways: dict[str, str], display: "Display") -> "Inside":
     from headway import load
 
     translator = load(model)
-    inside = translator.inspect(sentence, target)
+    inside = translator.inspect(sentence, target, **ways)
     if warning := translator.warn([sentence]):
         display.say(warning)
     return inside
@@ -131,7 +138,7 @@ def _tell_answer(verb: "Verb", answer: str) -> str:
     return answer
 
 
-def _see(model: Path, verb: "Verb", sentence: str, target: str | None, display: "Display") -> "Glass":
+def _see(model: Path, verb: "Verb", sentence: str, target: str | None, ways: dict[str, str], display: "Display") -> "Glass":
     from headway import load
     from headway.family.classifier import Classifier
     from headway.family.filler import Filler
@@ -141,7 +148,7 @@ def _see(model: Path, verb: "Verb", sentence: str, target: str | None, display: 
 
     if verb == "translate":
         translator = load(model)
-        glass = see_translation(translator, sentence, target)
+        glass = see_translation(translator, sentence, target, **ways)
         if warning := translator.warn([sentence]):
             display.say(warning)
         return glass

@@ -13,7 +13,17 @@ from typing import Annotated
 
 import typer
 
-from headway.cli.searching import AlphaOption, BatchOption, ComputeTypeOption, EngineOption, EnsembleOption, PenaltyOption
+from headway.cli.searching import (
+    AlphaOption,
+    BatchOption,
+    ComputeTypeOption,
+    EngineOption,
+    EnsembleOption,
+    FromOption,
+    PenaltyOption,
+    SourcePrefixOption,
+    ToOption,
+)
 from headway.errors import DataError
 
 
@@ -21,6 +31,9 @@ def run(
     model: Annotated[Path, typer.Argument(help="directory of the model")],
     source: Annotated[Path, typer.Option(help="sentences, one a line")],
     target: Annotated[Path, typer.Option(help="their translations, line by line")],
+    to: ToOption = "",
+    from_: FromOption = "",
+    source_prefix: SourcePrefixOption = "",
     others: EnsembleOption = None,
     length_penalty: AlphaOption = None,
     penalty: PenaltyOption = None,
@@ -44,6 +57,9 @@ def run(
         scored = translator.score(
             sources,
             targets,
+            to=to,
+            from_=from_,
+            source_prefix=source_prefix,
             length_penalty=length_penalty,
             penalty=penalty,
             batch_tokens=batch_tokens,

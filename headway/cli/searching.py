@@ -22,3 +22,8 @@ PenaltyOption = Annotated[
     Literal["paper", "power"] | None, typer.Option(help="what alpha is the exponent of: (5 + n) / 6 as in the paper, or n")
 ]
 BatchOption = Annotated[int | None, typer.Option(min=1, help="source tokens at once; what suits the engine if not given")]
+ToOption = Annotated[str, typer.Option("--to", help="target language, of a model that has several")]
+FromOption = Annotated[str, typer.Option("--from", help="source language, of a model that has several")]
+SourcePrefixOption = Annotated[
+    str, typer.Option(help="put before each sentence that is read, as --prefix in training was: '<news> '")
+]

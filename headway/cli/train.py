@@ -3,14 +3,16 @@
     headway train --train data/train --from en --to de --out runs/en-de
 
 reads data/train.en and data/train.de. Every setting has a default that follows from the corpus. The same command again goes
-on where the run stood; Ctrl-C saves first. With a model to begin with, with more text of the target language alone, and with
-other tasks:
+on where the run stood; Ctrl-C saves first. With a model to begin with, with more text of the target language alone, in several
+directions, and with other tasks:
 
     headway train --init models/en-de --train memory.tsv --from en --to de --out runs/ours
 
     headway train --init models/en-de --train data/train --from en --to twi --out runs/en-twi
 
     headway train --train data/train --monolingual-target more.de --from en --to de --out runs/more
+
+    headway train --train data/train --from en,de --to en,de --out runs/both-ways
 
     headway train --task denoise --train news.en --train news.de --out runs/both
 
@@ -28,6 +30,7 @@ import typer
 
 from headway.cli.again import headway_command, resumable
 from headway.cli.settings import COMMAND, ConfigFile, given_settings, read_settings, takes_settings
+from headway.config import DataSettings
 
 __all__ = ["COMMAND", "run"]
 SAMPLES = 5  # translations shown at the end
@@ -48,21 +51,22 @@ def run(
     with Display() as display, resumable():
         result = run_training(settings, out, display)
     for one in result.tested[:SAMPLES]:
-        print("\n".join(f"  {name:12} {text}" for name, text in vars(one).items()) + "\n", file=sys.stderr)
+        print("\n".join(f"  {name:12} {text}" for name, text in one.tell().items()) + "\n", file=sys.stderr)
     print(f"Model: {result.model}  (learning curve, settings and test results in {result.directory})", file=sys.stderr)
-    print(f"Try:   {_suggest(settings.data.task, shlex.quote(str(result.model)))}", file=sys.stderr)
+    print(f"Try:   {_suggest(settings.data, shlex.quote(str(result.model)))}", file=sys.stderr)
     if result.page:
         print(f"Page:  {result.page}  (scores with intervals, curves, settings: open it in a browser)", file=sys.stderr)
     if result.gained:
         print(f"\n{result.gained}", file=sys.stderr)
 
 
-def _suggest(task: str, model: str) -> str:
+def _suggest(data: DataSettings, model: str) -> str:
     """What to do with the model."""
     headway = headway_command()
+    first, *others = data.target_language.split(",")
     return {
-        "translate": f"echo 'Some text.' | {headway} translate {model}",
+        "translate": f"echo 'Some text.' | {headway} translate {model}{f' --to {first}' if others else ''}",
         "lm": f"{headway} generate {model} 'Once upon a time' --temperature 0.8",
         "mlm": f"{headway} fill {model} 'Some [MASK] text.'   or: {headway} train --task classify --init {model} ...",
         "classify": f"{headway} classify {model} FILE",
-    }.get(task, f"{headway} train --init {model} --train data/train --from en --to de --out runs/en-de")
+    }.get(data.task, f"{headway} train --init {model} --train data/train --from en --to de --out runs/en-de")

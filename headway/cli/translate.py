@@ -7,6 +7,10 @@ reads standard input where no file is given. One line comes out for each line th
     headway translate runs/en-de/best 'crawl/**/*.en.gz' -o translated/
 
 writes a file for each file. With -o the same command goes on after an interruption.
+
+    headway translate runs/both-ways/best --to de text.en > text.de
+
+chooses one of the directions of a model that was trained for several.
 """
 
 import sys
@@ -25,7 +29,10 @@ from headway.cli.searching import (
     ComputeTypeOption,
     EngineOption,
     EnsembleOption,
+    FromOption,
     PenaltyOption,
+    SourcePrefixOption,
+    ToOption,
 )
 from headway.errors import RequestError
 
@@ -52,6 +59,8 @@ def run(
         str | None,
         typer.Option("--output", "-o", help="file to write instead of standard output, or directory for a file each"),
     ] = None,
+    to: ToOption = "",
+    from_: FromOption = "",
     others: EnsembleOption = None,
     engine: EngineOption = "auto",
     compute_type: ComputeTypeOption = "auto",
@@ -68,6 +77,7 @@ def run(
     no_repeat_ngram: Annotated[
         int | None, typer.Option(min=0, help="no run of this many pieces comes twice; 0 lets it")
     ] = None,
+    source_prefix: SourcePrefixOption = "",
     prefix: Annotated[str | None, typer.Option(help="what every translation begins with")] = None,
     terms: Annotated[
         Path | None, typer.Option(help="glossary: word, tab, translation; where the word stands, its translation must (torch)")
@@ -93,6 +103,7 @@ def run(
     search = {"beam": beam, "length_penalty": length_penalty, "penalty": penalty, "patience": patience, "nbest": nbest}
     search |= {"max_extra": max_extra, "min_length": min_length, "no_repeat_ngram": no_repeat_ngram}
     search |= {"top_k": top_k, "top_p": top_p, "temperature": temperature, "seed": seed}
+    search |= {"to": to, "from_": from_, "source_prefix": source_prefix}
     more = {"prefixes": prefix, "batch_tokens": batch_tokens, "tokens": tokens, "alignment": alignment}
     if not as_json and (asked := _needs_json(nbest, tokens, alignment)):
         raise RequestError(f"{asked} gives more than a line of text.", "Add --json.")
@@ -109,6 +120,7 @@ def run(
         return
 
     from headway.bundle import read_manifest
+    from headway.directions import match_directions
     from headway.jobs import blocks, tasks
     from headway.jobs.job import describe_request, print_task, run_tasks
     from headway.jobs.render import render_json, render_text
@@ -116,8 +128,8 @@ def run(
 
     options = {**search, **more, "terms": read_glossary(terms) if terms else None}
     size, part = blocks.BLOCK, blocks.parse_shard(shard) if shard else None
-    manifest = read_manifest(model)
-    planned = tasks.plan_tasks(tasks.find_files(files or []), out, (manifest.source_language, manifest.target_language))
+    directions = match_directions(read_manifest(model).directions, to, from_)
+    planned = tasks.plan_tasks(tasks.find_files(files or []), out, [(one.source, one.target) for one in directions])
     if part and out and tasks.names_directory(out):
         raise RequestError(
             "--shard cuts one output into parts, and a directory has many.", "Give -o a file, or each machine some files."

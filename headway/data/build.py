@@ -5,9 +5,11 @@ whose sentences stand beside themselves; of a text and its label, the label is t
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import compress, islice
 from pathlib import Path
 
@@ -16,16 +18,18 @@ import numpy as np
 from headway.config import Settings, Task
 from headway.data.facts import Facts
 from headway.data.filters import LengthFilter, is_blank
-from headway.data.pairtext import PairWriter
+from headway.data.pairtext import PairWriter, write_directions
 from headway.data.readers import Corpus, Pair, count_lines
 from headway.data.split import DigestCollector, Digests, Hashes, Mask, Split, among, cut, default_held_out, digest
 from headway.data.store import StoreWriter
 from headway.errors import DataError
 from headway.text.class_names import ClassNames
 from headway.text.subwords import MASK, SENTINELS, VocabularyTooSmall
+from headway.text.tags import find_tags, list_prefixes
 from headway.text.tokenizer import SentencePieceTokenizer, Tokenizer, Tokenizers, choose_vocab_size
 
 Progress = Callable[[str, int, int | None], None]
+HeldOut = tuple[Pair, str]  # with the name of its direction
 PART = 10_000  # pairs tokenised at once, and reported
 MOST_LABELS = 10_000
 LEAST_HELD_OUT = 50  # examples of classes, where that leaves enough: an accuracy of fewer says little
@@ -36,15 +40,26 @@ class Corpora:
     """All that a run reads: what it trains on, the held-out parts that were given, and a vocabulary that may be there."""
 
     train: list[Corpus]
-    valid: Corpus | None
-    test: Corpus | None
+    valid: list[Corpus] | None
+    test: list[Corpus] | None
     task: Task = "translate"
     given: Tokenizers | None = None
+    directions: list[str] = field(default_factory=list)  # that are asked for, by their names
 
     @property
     def files(self) -> list[Path]:
-        given = [corpus for corpus in (self.valid, self.test) if corpus]
-        return [path for corpus in [*self.train, *given] for path in corpus.files]
+        """Each once, though it may be read in several directions."""
+        corpora = [*self.train, *(self.valid or []), *(self.test or [])]
+        return list(dict.fromkeys(path for corpus in corpora for path in corpus.files))
+
+    @cached_property
+    def prefixes(self) -> list[str]:
+        """What sources may begin with, longest first."""
+        return list_prefixes(corpus.prefix for corpus in self.train)
+
+    def without_prefix(self, source: str) -> str:
+        """The sentence itself, which is the same in all directions."""
+        return source.removeprefix(next((prefix for prefix in self.prefixes if source.startswith(prefix)), ""))
 
     def rows(self) -> Iterator[Pair]:
         """The training pairs of all corpora in a row: a pair's number here is its row in every array below."""
@@ -74,9 +89,12 @@ def build(settings: Settings, corpora: Corpora, directory: Path, on_progress: Pr
     """Write the store, the held-out parts and the tokenizers of a corpus into an empty directory."""
     noun = "pair" if corpora.task == "translate" else "text"
     facts = Facts(settings.data.max_length, settings.data.max_ratio, noun)
+    if len(corpora.directions) > 1:
+        facts.directions = dict.fromkeys((corpus.direction for corpus in corpora.train), 0)
+        facts.missing = [name for name in corpora.directions if name not in facts.directions]
     valid, test = (_read_held_out(part, corpora.task) if part else None for part in (corpora.valid, corpora.test))
     digests, labels = _survey(settings, corpora, facts, on_progress)
-    split = _split(settings, digests, valid, test)
+    split = _split(settings, corpora, digests, valid, test)
     held_out = np.zeros(len(digests.usable), np.bool_)
     held_out[split.valid] = held_out[split.test] = True
     in_training = digests.usable & ~split.leaking & ~held_out
@@ -89,28 +107,33 @@ def build(settings: Settings, corpora: Corpora, directory: Path, on_progress: Pr
     kept, cut_off = _tokenise(settings, corpora, in_training, held_out, tokenizers, directory, facts, on_progress)
 
     facts.valid_given, facts.test_given = valid is not None, test is not None
-    facts.valid_overlap, facts.test_overlap = (_overlap(part or [], digests.source, kept) for part in (valid, test))
+    facts.valid_overlap, facts.test_overlap = (_overlap(corpora, part or [], digests.source, kept) for part in (valid, test))
     valid = [cut_off[row] for row in split.valid.tolist()] if valid is None else valid
     test = [cut_off[row] for row in split.test.tolist()] if test is None else test
     facts.valid_pairs, facts.test_pairs = len(valid), len(test)
     for name, part in (("valid", valid), ("test", test)):
         with PairWriter(directory, name) as writer:
-            writer.append(part)
+            writer.append(pair for pair, _ in part)
+        if facts.directions:
+            write_directions(directory, name, [direction for _, direction in part])
+    if facts.directions:
+        facts.valid_directions, facts.test_directions = (dict(Counter(way for _, way in part)) for part in (valid, test))
     return facts
 
 
-def _read_held_out(corpus: Corpus, task: Task) -> list[Pair]:
+def _read_held_out(corpora: list[Corpus], task: Task) -> list[HeldOut]:
     """All of a given part. A blank text or label tells nothing about a model; a blank translation is scored as one."""
-    return [pair for pair in corpus if task == "translate" or not is_blank(*pair)]
+    pairs = ((pair, corpus.direction) for corpus in corpora for pair in corpus)
+    return [(pair, direction) for pair, direction in pairs if task == "translate" or not is_blank(*pair)]
 
 
-def _check_labels(corpora: Corpora, valid: list[Pair] | None, test: list[Pair] | None, names: Tokenizer) -> None:
-    for corpus, part in ((corpora.valid, valid), (corpora.test, test)):
-        if corpus and part:
+def _check_labels(corpora: Corpora, valid: list[HeldOut] | None, test: list[HeldOut] | None, names: Tokenizer) -> None:
+    for given, part in ((corpora.valid, valid), (corpora.test, test)):
+        if given and part:
             try:
-                names.encode([label for _, label in part])
+                names.encode([label for (_, label), _ in part])
             except DataError as error:
-                raise DataError(f"{corpus.name}: {error.problem}", error.remedy) from None
+                raise DataError(f"{given[0].name}: {error.problem}", error.remedy) from None
 
 
 def _survey(settings: Settings, corpora: Corpora, facts: Facts, on_progress: Progress) -> tuple[Digests, set[str]]:
@@ -124,7 +147,8 @@ def _survey(settings: Settings, corpora: Corpora, facts: Facts, on_progress: Pro
     total = sum(count_lines(corpus.files[0]) for corpus in corpora.train)  # a pair a line, but for a header
     for corpus in corpora.train:
         pairs = identical = 0
-        for source, target in corpus:
+        for given, target in corpus:
+            source = given.removeprefix(corpus.prefix)
             blank = is_blank(source, target)
             eligible = corpora.cuts or plausible.reason_to_drop(len(source), len(target)) is None
             own = target if corpora.task == "translate" else source  # a label stands beside many a text
@@ -162,10 +186,13 @@ def _survey(settings: Settings, corpora: Corpora, facts: Facts, on_progress: Pro
     return collector.finish(), labels
 
 
-def _split(settings: Settings, digests: Digests, valid: list[Pair] | None, test: list[Pair] | None) -> Split:
+def _split(
+    settings: Settings, corpora: Corpora, digests: Digests, valid: list[HeldOut] | None, test: list[HeldOut] | None
+) -> Split:
     least = LEAST_HELD_OUT if settings.data.task == "classify" else 1
     size = settings.data.held_out or default_held_out(int(digests.usable.sum()), least)
-    given = [sentence for pair in [*(valid or []), *(test or [])] for sentence in pair]
+    pairs = [pair for pair, _ in [*(valid or []), *(test or [])]]
+    given = [sentence for source, target in pairs for sentence in (corpora.without_prefix(source), target)]
     apart_from = np.array([digest(sentence) for sentence in given], np.uint64)
     return cut(digests, valid=size if valid is None else 0, test=size if test is None else 0, apart_from=apart_from)
 
@@ -200,9 +227,16 @@ def _learn_pieces(settings: Settings, corpora: Corpora, in_training: Mask, facts
         on_progress("Learning the vocabulary", 0, None)
 
     marks = choose_marks(corpora.task, settings.model.family)
+    tags = list(dict.fromkeys(tag for corpus in corpora.train for tag in find_tags(corpus.prefix)))
 
     def train(sides: Sequence[int], vocab_size: int) -> Tokenizer:
-        return SentencePieceTokenizer.train(lines(sides), kind=settings.tokenizer.kind, vocab_size=vocab_size, marks=marks)
+        return SentencePieceTokenizer.train(
+            lines(sides),
+            kind=settings.tokenizer.kind,
+            vocab_size=vocab_size,
+            marks=marks,
+            tags=tags if 0 in sides else (),
+        )
 
     def learn(vocab_size: int) -> Tokenizers:
         if settings.tokenizer.shared or len(corpora.sides) == 1:
@@ -243,11 +277,11 @@ def _tokenise(
     directory: Path,
     facts: Facts,
     on_progress: Progress,
-) -> tuple[Mask, dict[int, Pair]]:
+) -> tuple[Mask, dict[int, HeldOut]]:
     """Third pass: write the ids of the pairs that pass the filter. Which they were, and the held-out pairs by their row."""
     limits = corpora.limits(settings)
     kept = np.zeros(len(in_training), np.bool_)
-    cut_off: dict[int, Pair] = {}
+    cut_off: dict[int, HeldOut] = {}
     row = 0
     with (
         StoreWriter(directory / "train", source_vocab=facts.source_vocab, target_vocab=facts.target_vocab) as store,
@@ -256,7 +290,8 @@ def _tokenise(
         for corpus in corpora.train:
             pairs = iter(corpus)
             while part := list(islice(pairs, PART)):
-                cut_off.update(compress(enumerate(part, row), held_out[row : row + len(part)]))
+                cut_out = compress(enumerate(part, row), held_out[row : row + len(part)])
+                cut_off.update((place, (pair, corpus.direction)) for place, pair in cut_out)
                 places = np.flatnonzero(in_training[row : row + len(part)]).tolist()
                 sources = tokenizers.source.encode([part[place][0] for place in places])
                 if corpora.cuts:
@@ -275,6 +310,8 @@ def _tokenise(
                 if corpora.given:
                     facts.unknown += sum(sources[i].count(tokenizers.source.unk) for i in good)
                     facts.unknown += sum(targets[i].count(tokenizers.target.unk) for i in good)
+                if facts.directions:
+                    facts.directions[corpus.direction] += len(good)
                 store.append([sources[i] for i in good], [targets[i] for i in good])
                 kept[[row + places[i] for i in good]] = True
                 if text:  # subword sampling cuts it anew each epoch
@@ -288,9 +325,9 @@ def _tokenise(
     return kept, cut_off
 
 
-def _overlap(part: list[Pair], sources: Hashes, in_training: Mask) -> int:
+def _overlap(corpora: Corpora, part: list[HeldOut], sources: Hashes, in_training: Mask) -> int:
     """How many source sentences of a part stand in training."""
-    wanted = np.array([digest(source) for source, _ in part], np.uint64)
+    wanted = np.array([digest(corpora.without_prefix(source)) for (source, _), _ in part], np.uint64)
     return int(np.isin(wanted, sources[in_training & among(sources, wanted)]).sum())
 
 

@@ -30,9 +30,14 @@ class Facts:
     shared: bool = True
     classes: int = 0  # of a corpus of labels
     unknown: int = 0  # pieces that a given vocabulary does not know
+    directions: dict[str, int] = field(default_factory=dict)  # of several, the training pairs of each that has a corpus
+    missing: list[str] = field(default_factory=list)  # directions that are asked for and have none
+    valid_directions: dict[str, int] = field(default_factory=dict)
+    test_directions: dict[str, int] = field(default_factory=dict)
 
     def summary(self) -> list[str]:
-        return [self._pairs(), *self._held_out(), *self._overlaps(), self._vocabulary(), *self._unknown()]
+        found = [self._pairs(), *self._directions(), *self._held_out(), *self._overlaps()]
+        return [*found, self._vocabulary(), *self._unknown()]
 
     def losses(self) -> list[str]:
         """Why pairs were dropped, each reason that occurred."""
@@ -46,6 +51,18 @@ class Facts:
     def _pairs(self) -> str:
         losses = f"; dropped: {', '.join(self.losses())}" if self.losses() else ""
         return f"{self._count(self.pairs_read)} read, {self.pairs_kept:,} kept for training{losses}"
+
+    def _directions(self) -> list[str]:
+        """How many pairs each has, and where there is nothing to learn from or to judge by."""
+        if not self.directions:
+            return []
+        told = [", ".join(f"{name} {self._count(pairs)}" for name, pairs in self.directions.items())]
+        if self.missing:
+            told.append(f"no corpus, so not learned: {', '.join(self.missing)}")
+        for part, pairs in (("validation", self.valid_directions), ("test", self.test_directions)):
+            if without := [name for name in self.directions if name not in pairs]:
+                told.append(f"not in {part}: {', '.join(without)}")
+        return [f"directions: {'; '.join(told)}"]
 
     def _held_out(self) -> list[str]:
         cut = [

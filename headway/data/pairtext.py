@@ -1,11 +1,12 @@
 """Pairs kept as text in Headway's own files: `NAME.source` and `NAME.target`, one sentence a line, read back exactly.
 
-Those that a run is to read as a corpus end in their languages.
+Those that a run is to read as a corpus end in their languages. Where there are several directions, `NAME.directions` has that
+of each pair by its name.
 
 Unlike the readers of users' files, nothing is taken off: a sentence may begin with U+FEFF or end with a carriage return.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -43,3 +44,13 @@ def read_pairs(directory: Path, name: str) -> Iterator[Pair]:
     ):
         for left, right in zip(source, target, strict=True):
             yield left.removesuffix("\n"), right.removesuffix("\n")
+
+
+def write_directions(directory: Path, name: str, directions: Sequence[str]) -> None:
+    (directory / f"{name}.directions").write_text("".join(f"{one}\n" for one in directions), encoding="utf-8")
+
+
+def read_directions(directory: Path, name: str) -> list[str]:
+    """None where there is one direction only."""
+    path = directory / f"{name}.directions"
+    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []

@@ -6,23 +6,25 @@ The directory is built beside its place and renamed into it: one that is there i
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from headway.atomic import new_directory
-from headway.config import Settings, parse_corpus
+from headway.config import Settings, Task, parse_corpus
 from headway.data.build import Corpora, Progress
 from headway.data.facts import Facts
 from headway.data.objectives import Encoded, Examples
-from headway.data.pairtext import read_pairs
+from headway.data.pairtext import read_directions, read_pairs
 from headway.data.picture_store import is_pictures, open_picture_data
-from headway.data.readers import Corpus, Pair, open_corpus, open_labelled, open_texts
+from headway.data.readers import Corpus, Pair, open_corpora, open_labelled, open_texts
 from headway.data.sampling import resample
 from headway.data.store import Store
 from headway.data.stream import open_stream
+from headway.directions import Direction, list_directions
 from headway.errors import DataError, HeadwayError, RequestError
+from headway.text.tags import put_before
 from headway.text.tokenizer import Tokenizers
 
 MANY = 100  # files, such as pictures, from which on one sum stands for all
@@ -79,6 +81,13 @@ class Prepared:
         sources, targets = ([pair[side] for pair in pairs] for side in (0, 1))
         return Encoded(self.tokenizers.source.encode(sources), self.tokenizers.target.encode(targets))
 
+    def questions(self, part: Literal["valid", "test"], directions: Sequence[Direction]) -> "Questions":
+        """A held-out part as users of a model with these directions would ask for it."""
+        pairs = self.valid if part == "valid" else self.test
+        named = {str(one): one for one in directions}
+        ways = [named[name] for name in read_directions(self.directory, part)] or list(directions[:1]) * len(pairs)
+        return Questions([(a.removeprefix(way.prefix), b) for (a, b), way in zip(pairs, ways, strict=True)], ways)
+
     def store_of_epoch(self, epoch: int) -> Store:
         """The training pairs; with subword sampling, cut anew for this epoch, in place of the epoch before."""
         if not self.sampling:
@@ -101,6 +110,33 @@ class Prepared:
     def summary(self) -> list[str]:
         """What was found and done, for a person."""
         return self.facts.summary()
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Pairs without the tags of their directions, and the directions."""
+
+    pairs: list[Pair]
+    directions: list[Direction]
+
+    @property
+    def sources(self) -> list[str]:
+        return [source for source, _ in self.pairs]
+
+    @property
+    def references(self) -> list[str]:
+        return [target for _, target in self.pairs]
+
+    @property
+    def to(self) -> list[str]:
+        return [one.target for one in self.directions]
+
+    @property
+    def from_(self) -> list[str]:
+        return [one.source for one in self.directions]
+
+    def __getitem__(self, some: slice) -> "Questions":
+        return Questions(self.pairs[some], self.directions[some])
 
 
 def _silent(stage: str, done: int, total: int | None) -> None:
@@ -163,36 +199,54 @@ def _open(settings: Settings, start: Start | None) -> Data:
     if reads_pictures(settings):
         size, channels = (start.image_size, start.channels) if start else (None, None)
         return open_picture_data(settings, given, size, channels)
-    valid, test = (_open_held_out(settings, spec) if spec else None for spec in (data.valid, data.test))
+    directions = directions_of(settings)
     prefixes = data.prefix or [""] * len(data.train)
-    train = [_open_corpus(settings, spec, prefix) for spec, prefix in zip(data.train, prefixes, strict=True)]
-    return Corpora(train, valid, test, data.task, given)
+    train = [
+        corpus
+        for spec, prefix in zip(data.train, prefixes, strict=True)
+        for corpus in _open_corpora(spec, data.task, directions, prefix)
+    ]
+    learned = [one for one in directions if str(one) in {corpus.direction for corpus in train}]
+    valid, test = (_open_held_out(settings, spec, learned) if spec else None for spec in (data.valid, data.test))
+    return Corpora(train, valid, test, data.task, given, list(map(str, directions)))
 
 
-def _open_held_out(settings: Settings, spec: str) -> Corpus:
+def directions_of(settings: Settings) -> list[Direction]:
+    """All that are asked for; there may be no corpus for some. None but of translators."""
+    data = settings.data
+    return list_directions(data.source_language, data.target_language) if data.task == "translate" else []
+
+
+def _open_held_out(settings: Settings, spec: str, directions: Sequence[Direction]) -> list[Corpus]:
     """Of one prefix, it is put here too; of several, nobody knows which: they must stand in the text."""
     prefixes = settings.data.prefix
-    corpus = _open_corpus(settings, spec, prefixes[0] if len(prefixes) == 1 else "")
     if len(prefixes) < 2:
-        return corpus
+        return _open_corpora(spec, settings.data.task, directions, prefixes[0] if prefixes else "")
+    tags = {str(one): one.prefix for one in directions}
+    bare = [direction.model_copy(update={"prefix": ""}) for direction in directions]
+    return [_check_prefixes(corpus, prefixes, tags[corpus.direction]) for corpus in open_corpora(spec, bare)]
+
+
+def _check_prefixes(corpus: Corpus, prefixes: Sequence[str], tag: str) -> Corpus:
+    """The corpus, whose sources must begin with one of the prefixes each, with the tag of its direction before that."""
 
     def read() -> Iterator[Pair]:
         for source, target in corpus.read():
-            if source.strip() and not source.startswith(tuple(prefixes)):
+            own = max((prefix for prefix in prefixes if source.startswith(prefix)), key=len, default="")
+            if source.strip() and not own and "" not in prefixes:
                 raise DataError(
                     f"{corpus.name} has a source without a prefix: {source[:60]!r}.",
                     f"With several prefixes, each held-out source begins with its own: {', '.join(map(repr, prefixes))}.",
                 )
-            yield source, target
+            yield put_before(tag + own, source.removeprefix(own)), target
 
     return replace(corpus, read=read)
 
 
-def _open_corpus(settings: Settings, spec: str, prefix: str) -> Corpus:
-    data = settings.data
-    if data.task == "translate":
-        return open_corpus(spec, data.source_language, data.target_language, prefix)
-    return open_labelled(spec) if data.task == "classify" else open_texts(spec)
+def _open_corpora(spec: str, task: Task, directions: Sequence[Direction], prefix: str) -> list[Corpus]:
+    if task == "translate":
+        return open_corpora(spec, directions, prefix)
+    return [open_labelled(spec) if task == "classify" else open_texts(spec)]
 
 
 def _record(settings: Settings, data: Data, start: Start | None, on_progress: Progress = _silent) -> dict[str, Any]:

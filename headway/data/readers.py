@@ -5,13 +5,15 @@ that splits there (`str.splitlines` does) puts all later sentences beside the wr
 """
 
 import filecmp
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 
 from headway.config import did_you_mean, parse_corpus
+from headway.directions import Direction
 from headway.errors import DataError, RequestError
+from headway.text.tags import put_before
 
 Pair = tuple[str, str]
 LABELS = ("label", "class", "category")  # how a first row names a column of labels
@@ -26,6 +28,8 @@ class Corpus:
     weight: float
     files: list[Path]
     read: Callable[[], Iterator[Pair]]
+    prefix: str = ""  # that every source begins with
+    direction: str = ""  # by its name, of a corpus of translations
 
     def __iter__(self) -> Iterator[Pair]:
         return self.read()
@@ -61,7 +65,38 @@ def open_corpus(spec: str, source_language: str, target_language: str, prefix: s
     corpus = _open_pairs(spec, source_language, target_language)
     if not prefix:
         return corpus
-    return replace(corpus, read=lambda: ((source and prefix + source, target) for source, target in corpus.read()))
+    read = corpus.read
+    return replace(corpus, prefix=prefix, read=lambda: ((put_before(prefix, source), target) for source, target in read()))
+
+
+def open_corpora(spec: str, directions: Sequence[Direction], prefix: str = "") -> list[Corpus]:
+    """A corpus in each of the directions that it holds, one at least; `prefix` goes after the direction's own."""
+    if len(directions) > 1:
+        directions = _find_directions(Path(parse_corpus(spec)[0]), directions)
+    return [replace(open_corpus(spec, one.source, one.target, one.prefix + prefix), direction=str(one)) for one in directions]
+
+
+def _find_directions(path: Path, directions: Sequence[Direction]) -> list[Direction]:
+    """Those of which both languages are there: as files of a stem, or as columns of a table whose first row names them."""
+    languages = list(dict.fromkeys(language for one in directions for language in (one.source, one.target)))
+    if path.suffix.lower() in SINGLE_FILES:
+        check_file(path)
+        names = {column.strip().casefold() for column in next(read_lines(path)).split("\t")}
+        there = {language for language in languages if language.casefold() in names}
+        problem = f"{path} does not say in which languages its columns are, and there are several directions."
+        remedy = f"Name them in its first row, each over its column, with tabs between them: {', '.join(languages)}."
+    else:
+        files = {language: Path(f"{path}.{language}") for language in languages}
+        there = {language for language, file in files.items() if file.exists()}
+        problem = (
+            f"{path} has both files of none of the directions {', '.join(map(str, directions))}: looked for "
+            f"{', '.join(map(str, files.values()))}.{_what_is_there(files[languages[0]])}"
+        )
+        remedy = "Check the name and the languages given."
+    found = [one for one in directions if {one.source, one.target} <= there]
+    if not found:
+        raise DataError(problem, remedy)
+    return found
 
 
 def _open_pairs(spec: str, source_language: str, target_language: str) -> Corpus:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headway.errors import DataError, RequestError
+from headway.evaluation.breakdowns.directions import break_by_direction
 from headway.evaluation.breakdowns.faults import break_by_omission, break_by_repetition
 from headway.evaluation.breakdowns.kept import break_by_names, break_by_numbers
 from headway.evaluation.breakdowns.lengths import break_by_length
@@ -51,6 +52,7 @@ def evaluate(
     references: Sequence[Sequence[str]],
     *,
     sources: Sequence[str] | None = None,
+    directions: Sequence[str] | None = None,
     training: Iterable[str] | None = None,
     lowercase: bool = False,
     compound_split: bool = False,
@@ -59,8 +61,8 @@ def evaluate(
 ) -> Evaluation:
     """Score each system, compare the others with the first one, and look where they are good and bad.
 
-    `references` are streams, a list for each translator. `training` is the target side of the training text. `draws` is the
-    number of resampled test sets; randomisation has ten times as many trials.
+    `references` are streams, a list for each translator. `directions` names that of each sentence. `training` is the target
+    side of the training text. `draws` is the number of resampled test sets; randomisation has ten times as many trials.
 
     Intervals and p-values tell of the luck in the choice of sentences and, where a system has several seeds, of that in its
     training: each draw takes other sentences, the same for all systems, and of each system other seeds. Of a system with one
@@ -78,6 +80,7 @@ def evaluate(
     ]
     told = None if training is None or is_unspaced else _tell_lines(training, on_progress)
     breakdowns: list[Breakdown | None] = [
+        None if directions is None else break_by_direction(directions, [one.seeds for one in measured]),
         break_by_length(references, [one.seeds for one in measured]),
         None if told is None else break_by_rarity(systems, references, told, lowercase=lowercase),
         break_by_numbers(systems, references, sources),

@@ -21,7 +21,7 @@ from headway.atomic import write_file, writing
 from headway.bundle import read_manifest
 from headway.config import Settings
 from headway.cores import count_cores
-from headway.data.prepare import fingerprint_corpora
+from headway.data.prepare import directions_of, fingerprint_corpora
 from headway.errors import DataError, RequestError
 from headway.progress import Display, duration
 from headway.training.request import check_request
@@ -131,6 +131,8 @@ def _check(name: str, experiment: Experiment, request: Request) -> None:
         raise RequestError("Experiments train on the corpora alone.", "Leave out --monolingual-target.")
     if "train" in experiment.TAKES and not request.model:
         check_request(request.settings)
+        if len(directions_of(request.settings)) > 1:
+            raise RequestError("Experiments have one direction.", "Give one language to --from, and one to --to.")
 
 
 def format_markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -50,6 +50,7 @@ def _translators(bundle: Bundle, positions: int, max_new_tokens: int) -> str:
     writes = f'AutoTokenizer.from_pretrained("DIRECTORY/{TARGET_TOKENIZER}")' if apart else "tokenizer"
     ties = _TIES if native and m.tokenizer.kind == "unigram" else ""
     title = f"# {m.source_language} → {m.target_language}\n\n" if m.source_language else ""
+    tagged = "".join(f"\n- For {one}, put `{one.prefix}` before each text." for one in m.directions if one.prefix)
     longest = f"""
 - A source has at most {positions:,} pieces, its end counted: `truncation=True` cuts it there, and without that a longer one
   fails with an IndexError."""
@@ -66,7 +67,9 @@ ids = model.generate(**tokenizer(["A dog runs."], return_tensors="pt", padding=T
 print({writes}.batch_decode(ids, skip_special_tokens=True))
 ```
 
-- Text goes in as it is; the tokenizer gives the ids that Headway's gives.{ties}{longest if m.architecture.kind != "t5" else ""}
+- Text goes in as it is; the tokenizer gives the ids that Headway's gives.{tagged}{ties}{
+        longest if m.architecture.kind != "t5" else ""
+    }
 - A translation has at most {max_new_tokens} pieces (`max_new_tokens`).
 - Greedy translations are Headway's. With a beam some may differ: `generate` has its own length penalty, n^alpha, and end.{
         _TRAPS if native else ""

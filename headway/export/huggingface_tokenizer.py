@@ -16,7 +16,7 @@ from headway.bundle import TOKENIZER, Bundle
 from headway.errors import HeadwayError
 from headway.models.huggingface_config import TARGET_TOKENIZER
 from headway.text.json_tokenizer import require_tokenizers
-from headway.text.subwords import MASK
+from headway.text.subwords import MASK, SENTINELS
 from headway.text.tokenizer import SentencePieceTokenizer, Tokenizers
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Pieces:
     names: list[str]
     scores: list[float]
     plain: list[bool]  # cut out of text: neither a mark nor a byte
-    others: list[str]  # marks besides the four: for what is hidden
+    others: list[str]  # marks besides the four: for what is hidden, and tags
     begins_with_space: bool = True  # a text is cut as if a space stood before it
 
     @classmethod
@@ -55,6 +55,10 @@ class Pieces:
     def marks(self) -> list[str]:
         """pad, bos, eos and unk, which stand first."""
         return self.names[:4]
+
+    @property
+    def tags(self) -> list[str]:
+        return [mark for mark in self.others if mark != MASK and mark not in SENTINELS]
 
     def find_merges(self) -> list[tuple[str, str]]:
         """Every way to put a piece together from two, the best piece first: SentencePiece merges whatever gives a piece."""
@@ -147,7 +151,10 @@ def build_tokenizer(pieces: Pieces, kind: str, marks: Marks = "end") -> "Tokeniz
             special_tokens=[(mark, pieces.marks.index(mark)) for mark in (bos, eos)],
         )
     all_marks = [*pieces.marks, *pieces.others]
-    tokenizer.add_special_tokens([AddedToken(mark, special=True, normalized=False) for mark in all_marks])
+    # The space after a tag belongs to it.
+    tokenizer.add_special_tokens(
+        [AddedToken(mark, special=True, normalized=False, rstrip=mark in pieces.tags) for mark in all_marks]
+    )
     return tokenizer
 
 

@@ -224,6 +224,10 @@ def _facts(
         "opset": OPSET,
         "source_language": manifest.source_language,
         "target_language": manifest.target_language,
+        "directions": [
+            {"source": one.source, "target": one.target, "tags": source.encode([one.prefix])[0] if one.prefix else []}
+            for one in manifest.directions
+        ],
         "encoder": asdict(encoder),
         "decoder": asdict(decoder),
         "source": {
@@ -248,6 +252,13 @@ def _facts(
     }
 
 
+def _describe_command(manifest: Manifest) -> str:
+    if not (manifest.directions and manifest.directions[0].prefix):
+        return f"python translate.py < text.{manifest.source_language}"
+    first = manifest.directions[0]
+    return f"python translate.py {first.target} < text.{first.source}"
+
+
 def _card(manifest: Manifest) -> str:
     scope = f"The model knows only {manifest.scope.name}.\n\n" if manifest.scope else ""
     return f"""# {manifest.source_language} → {manifest.target_language}, in ONNX
@@ -257,7 +268,7 @@ A translator made with Headway {manifest.version}. `encoder.onnx` reads sentence
 the special ids, the limits.
 
 {scope}`pip install numpy onnxruntime "sentencepiece<0.2.2"`, then save this as `translate.py` in this directory and run
-`python translate.py < text.{manifest.source_language}`:
+`{_describe_command(manifest)}`:
 
 ```python
 {_PROGRAM}```
@@ -283,8 +294,11 @@ encoder, decoder = (onnxruntime.InferenceSession(facts[part]["file"]) for part i
 source, target = (sentencepiece.SentencePieceProcessor(facts[side]["sentencepiece"]) for side in ("source", "target"))
 caches = {{port["name"]: port["shape"] for port in facts["decoder"]["inputs"] if port["name"].startswith("past_")}}
 
+# The target language, where there are several: its tags go before each text.
+tags = next((way["tags"] for way in facts["directions"] if sys.argv[1:] in ([], [way["target"]])), [])
+
 def translate(text):
-    pieces = source.encode(unicodedata.normalize("NFC", text))
+    pieces = tags + source.encode(unicodedata.normalize("NFC", text))
     memory = encoder.run(None, {{"source": np.array([pieces + [facts["source"]["eos"]]])}})
     memory = dict(zip([port["name"] for port in facts["encoder"]["outputs"]], memory))
     past = {{name: np.zeros((1, heads, 0, width), np.float32) for name, (_, heads, _, width) in caches.items()}}

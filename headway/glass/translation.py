@@ -18,7 +18,9 @@ from headway.translator import Translator
 
 
 @torch.inference_mode()
-def see_translation(translator: Translator, sentence: str, target: str | None = None) -> Glass:
+def see_translation(
+    translator: Translator, sentence: str, target: str | None = None, *, to: str = "", from_: str = "", source_prefix: str = ""
+) -> Glass:
     """A sentence on its way to its translation, or to the one that is given."""
     check_text(sentence)
     if target is not None and not target.strip():
@@ -26,7 +28,7 @@ def see_translation(translator: Translator, sentence: str, target: str | None = 
     translator.engines.choose(["show what goes on inside a model"])
     engine, reads, writes = translator.engines.torch, translator.tokenizers.source, translator.tokenizers.target
     model, a = engine.model, engine.model.architecture
-    (source,) = reads.encode([sentence.strip()])
+    source = translator.cut_source(sentence.strip(), to=to, from_=from_, source_prefix=source_prefix)
     check_full(len(source))
     if target is None:
         options, limit = translator.options(), len(source) + translator.decoding.max_extra

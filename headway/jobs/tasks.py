@@ -42,8 +42,11 @@ def find_files(names: Sequence[str]) -> list[Path]:
     return found
 
 
-def plan_tasks(files: list[Path], output: str | None, languages: tuple[str, str]) -> list[Task]:
-    """One task for each file where `output` is a directory, else one for all."""
+def plan_tasks(files: list[Path], output: str | None, languages: Sequence[tuple[str, str]]) -> list[Task]:
+    """One task for each file where `output` is a directory, else one for all.
+
+    `languages` are the pairs of which any may be meant: there can be several sources.
+    """
     if output is None:
         return [Task(files, None)]
     if not names_directory(output):
@@ -51,7 +54,7 @@ def plan_tasks(files: list[Path], output: str | None, languages: tuple[str, str]
     elif not files:
         raise RequestError(f"{output} is a directory, and standard input has no name.", "Give -o the name of a file.")
     else:
-        tasks = [Task([path], Path(output) / name_output(path.name, *languages)) for path in files]
+        tasks = [Task([path], Path(output) / name_output(path.name, languages)) for path in files]
     _check_outputs(tasks)
     return tasks
 
@@ -60,13 +63,14 @@ def names_directory(output: str) -> bool:
     return Path(output).is_dir() or output.endswith(("/", os.sep))
 
 
-def name_output(name: str, source_language: str, target_language: str) -> str:
+def name_output(name: str, languages: Sequence[tuple[str, str]]) -> str:
     """news.en.gz becomes news.de.gz; a name that does not tell its language stays."""
     ending = next((ending for ending in PACKED if name.endswith(ending)), "")
     stem = name.removesuffix(ending)
-    if stem.endswith(f".{source_language}"):
-        stem = stem.removesuffix(source_language) + target_language
-    return stem + ending
+    for source, target in languages:
+        if stem.endswith(f".{source}"):
+            return stem.removesuffix(source) + target + ending
+    return name
 
 
 def take_shard(task: Task, shard: Shard, size: int) -> Task:

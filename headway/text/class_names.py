@@ -15,6 +15,7 @@ class ClassNames:
     pad = bos = eos = unk = -1
     mask: int | None = None
     sentinels: Sequence[int] = ()
+    tags: Sequence[int] = ()
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = list(names)

@@ -21,6 +21,7 @@ class JsonTokenizer:
     """
 
     SUFFIX = ".tokenizers"
+    tags: Sequence[int] = ()
 
     def __init__(self, content: str, marks: Mapping[str, str], *, spelled: bool = True) -> None:
         self.content, self.marks, self.spelled = content, dict(marks), spelled

@@ -30,6 +30,7 @@ class PieceListTokenizer:
 
     SUFFIX = ".pieces"
     mask: int | None = None
+    tags: Sequence[int] = ()
 
     def __init__(self, model: bytes, ids: Mapping[str, int], *, marks: Sequence[str], languages: bool = False) -> None:
         self.model, self.ids, self.languages = model, dict(ids), languages

@@ -1,7 +1,8 @@
 """SentencePiece behind the tokenizer protocol, with its traps taken out.
 
 It treats U+2581 as its own sign for a space, skips training lines that hold NUL or U+2585, and skips or dies of long ones.
-Each is handled here, and nowhere else; how it draws, in `seeding`.
+Each is handled here, and nowhere else; how it draws, in `seeding`. Its symbols for tags would be found inside of a text too,
+and have a piece for a space before them: tags are marks here, and put before the ids of the rest.
 """
 
 import ctypes
@@ -9,7 +10,7 @@ import io
 import re
 import sys
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, compress, takewhile
 from pathlib import Path
 from random import Random
@@ -65,9 +66,13 @@ class SentencePieceTokenizer:
         self._processor = sentencepiece.SentencePieceProcessor()
         self._processor.LoadFromSerializedProto(model)
         self.size: int = self._processor.get_piece_size()
-        marks = list(takewhile(self._processor.is_control, range(self.unk + 1, self.size)))
-        self.mask = next((mark for mark in marks if self._processor.id_to_piece(mark) == MASK), None)
-        self.sentinels = [mark for mark in marks if mark != self.mask]
+        marks = takewhile(self._processor.is_control, range(self.unk + 1, self.size))
+        named = {self._processor.id_to_piece(mark): mark for mark in marks}
+        self._last_mark = self.unk + len(named)
+        self.mask = named.pop(MASK, None)
+        self.sentinels = [named.pop(name) for name in SENTINELS if name in named]
+        self._tags, self._leading = named, _match_leading(list(named))
+        self.tags = list(named.values())
 
     @classmethod
     def train(
@@ -77,16 +82,19 @@ class SentencePieceTokenizer:
         kind: Literal["bpe", "unigram", "char"],
         vocab_size: int,
         marks: Sequence[str] = (),
+        tags: Sequence[str] = (),
         begins_with_space: bool = True,
     ) -> "SentencePieceTokenizer":
         """Learn a vocabulary. It comes out smaller than asked (`size`) where the corpus allows no more.
 
-        `marks` come after the four that all have; no text holds them. `begins_with_space`: the first word of a text is cut as
-        any other is; not for text that goes on.
+        `marks` come after the four that all have; no text holds them. `tags` are marks that a text may begin with, each with a
+        space after it. `begins_with_space`: the first word of a text is cut as any other is; not for text that goes on.
 
         The same lines give the same vocabulary: of a huge corpus, always the same ones are drawn.
         """
         model = io.BytesIO()
+        if leading := _match_leading(tags):
+            lines = (leading.sub("", line) for line in lines)
         sample = _sample(lines, MAX_CHARACTERS[kind])
         try:
             sentencepiece.SentencePieceTrainer.train(
@@ -105,7 +113,7 @@ class SentencePieceTokenizer:
                 bos_id=cls.bos,
                 eos_id=cls.eos,
                 unk_id=cls.unk,
-                control_symbols=list(marks),
+                control_symbols=[*marks, *tags],
                 add_dummy_prefix=begins_with_space,
                 minloglevel=2,
             )
@@ -136,10 +144,17 @@ class SentencePieceTokenizer:
         path.write_bytes(self._model)
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        escaped = [_escape(normalize(text)) for text in texts]
-        if self._by_words and len(texts) >= _MANY:
-            return self._encode_by_words(escaped)
-        return self._encode_whole(escaped)
+        by_words = self._by_words and len(texts) >= _MANY
+        return self._cut(texts, self._encode_by_words if by_words else self._encode_whole)
+
+    def _cut(self, texts: Sequence[str], cut: Callable[[Sequence[str]], list[list[int]]]) -> list[list[int]]:
+        """The ids of texts as `cut` finds them, after those of the tags that they begin with."""
+        texts = [normalize(text) for text in texts]
+        if not self._leading:
+            return cut([_escape(text) for text in texts])
+        leading = [found[0] if (found := self._leading.match(text)) else "" for text in texts]
+        pieces = cut([_escape(text[len(tags) :]) for text, tags in zip(texts, leading, strict=True)])
+        return [[*(self._tags[tag] for tag in tags.split()), *ids] for tags, ids in zip(leading, pieces, strict=True)]
 
     def _encode_whole(self, escaped: Sequence[str]) -> list[list[int]]:
         return self._processor.encode(escaped, num_threads=1 if len(escaped) < _MANY else -1)  # -1: every core
@@ -161,18 +176,20 @@ class SentencePieceTokenizer:
 
     def sample(self, texts: Sequence[str], *, alpha: float, seed: int) -> list[list[int]]:
         """BPE-dropout, with `alpha` the share of merges left out; or unigram sampling, with `alpha` its smoothing."""
-        escaped = [_escape(normalize(text)) for text in texts]
-        # nbest_size -1: from all cuts. One thread: with several, which one draws for which text is a matter of luck.
-        return in_fresh_thread(
-            seed,
-            lambda: self._processor.encode(escaped, enable_sampling=True, alpha=alpha, nbest_size=-1, num_threads=1),
-        )
+
+        def draw(escaped: Sequence[str]) -> list[list[int]]:
+            # nbest_size -1: from all cuts. One thread: with several, which one draws for which text is a matter of luck.
+            return in_fresh_thread(
+                seed,
+                lambda: self._processor.encode(escaped, enable_sampling=True, alpha=alpha, nbest_size=-1, num_threads=1),
+            )
+
+        return self._cut(texts, draw)
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
         if not ids:
             return []
-        marks = self.unk + len(self.sentinels) + (self.mask is not None)
-        plain = [[int(i) for i in sentence if i > marks] for sentence in ids]
+        plain = [[int(i) for i in sentence if i > self._last_mark] for sentence in ids]
         return [_unescape(text) for text in self._processor.decode(plain, num_threads=1)]  # threads take longer to start
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
@@ -180,6 +197,11 @@ class SentencePieceTokenizer:
 
     def cut(self, pieces: Sequence[str]) -> list[list[int]]:
         return [[self._processor.piece_to_id(part) for part in parts] for parts in cut_bare(self._model, pieces)]
+
+
+def _match_leading(tags: Sequence[str]) -> re.Pattern[str] | None:
+    """Finds the tags at the beginning of a text, each with its space."""
+    return re.compile(f"\\A(?:(?:{'|'.join(map(re.escape, tags))}) )+") if tags else None
 
 
 def _escape(text: str) -> str:

@@ -19,7 +19,7 @@ __all__ = ["SentencePieceTokenizer", "Tokenizer", "Tokenizers", "choose_vocab_si
 
 
 class Tokenizer(Protocol):
-    """Any text survives it: `decode(encode([t])) == [normalize(t)]`."""
+    """Any text survives it, but for tags that it begins with: `decode(encode([t])) == [normalize(t)]`."""
 
     @property
     def size(self) -> int: ...
@@ -38,6 +38,10 @@ class Tokenizer(Protocol):
     @property
     def sentinels(self) -> Sequence[int]:
         """The marks that stand for hidden spans, in their order; none if there are none."""
+
+    @property
+    def tags(self) -> Sequence[int]:
+        """The marks that a text may begin with to say what is wanted, each a word by itself; none if there are none."""
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of each text, without bos and eos."""

@@ -3,9 +3,10 @@
 from headway.architectures import PATCH_SIZE, has_one_embedding
 from headway.bundle import Bundle
 from headway.config import Family, Section, Settings, Task
-from headway.data.prepare import reads_pictures
+from headway.data.prepare import directions_of, reads_pictures
 from headway.errors import RequestError
 from headway.models.presets import Needs, build_family
+from headway.text.tags import find_tags
 from headway.training.choices import choose_family, choose_task, choose_vocabulary
 
 FITTING: dict[Task, tuple[Family, ...]] = {
@@ -73,6 +74,10 @@ def check_request(settings: Settings) -> None:
             "Without dropout both readings of a batch are the same, and --r-drop has nothing to compare.",
             "Give it a dropout, or leave --r-drop out.",
         )
+    if task == "translate":
+        directions_of(settings)
+        for prefix in settings.data.prefix:
+            find_tags(prefix)
     if task == "lm" and (settings.model.max_positions or settings.data.max_length) < settings.data.max_length:
         raise RequestError(
             f"A model of {settings.model.max_positions} positions cannot read {settings.data.max_length} pieces at once.",

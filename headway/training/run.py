@@ -20,7 +20,7 @@ from headway.bundle import (
 )
 from headway.config import ModelSettings, Settings, build_settings, merge, read_yaml
 from headway.data.picture_store import picture_shape
-from headway.data.prepare import Prepared, prepare, reads_pictures, why_rebuild
+from headway.data.prepare import Prepared, Questions, directions_of, prepare, reads_pictures, why_rebuild
 from headway.engines.converted import find_form
 from headway.errors import HeadwayError, RequestError
 from headway.evaluation.evaluation import Evaluation
@@ -33,8 +33,9 @@ from headway.reports.curves import draw_learning_curve
 from headway.reports.runs.evaluation import evaluate_tested
 from headway.reports.runs.page import write_run_page
 from headway.reports.runs.record import read_run
-from headway.reports.runs.tested import Tested, write_tested
+from headway.reports.runs.tested import Tested, score_directions, write_tested
 from headway.text.sentences import share_of_sentences
+from headway.text.tags import list_prefixes
 from headway.training.choices import (
     ASKED,
     choose_data,
@@ -204,11 +205,9 @@ def _bundle_writer(orders: Orders, prepared: Prepared, scope: Scope | None) -> K
         tokenizer=read_manifest(Path(kept)).tokenizer if kept else settings.tokenizer,
         decoding=settings.decoding,
         scope=scope,
-        lines=Lines(
-            # A second sentence of a line would lack the prefix, unless some corpus has none.
-            sentences=sentences and (not settings.data.prefix or "" in settings.data.prefix),
-            longest=max(1, int(prepared.train.source_lengths.max())),
-        ),
+        lines=Lines(sentences=sentences, longest=max(1, int(prepared.train.source_lengths.max()))),
+        directions=[one for one in directions_of(settings) if str(one) not in prepared.facts.missing],
+        prefixes=list_prefixes(settings.data.prefix),
         pictures=Pictures(mean=half, deviation=half) if half else None,
     )
 
@@ -246,7 +245,8 @@ def _finish(trainer: Trainer, architecture: AnyArchitecture) -> TrainingResult:
             trainer.keep("best", trainer.state, found, weights)
     if settings.data.task == "translate":
         measured = _make_fast_form(trainer)
-        figures, tested, evaluation = _test(prepared.test, out, display, measured)
+        questions = prepared.questions("test", read_manifest(out / "best").directions)
+        figures, tested, evaluation = _test(questions, out, display, measured)
     else:
         figures, tested, evaluation = _test_by_loss(trainer, architecture), [], None
     return TrainingResult(out, out / "best", trainer.state.step, figures, tested, _write_page(out, evaluation, display))
@@ -307,13 +307,13 @@ def _make_fast_form(trainer: Trainer) -> Measured | None:
     def show(done: int, total: int) -> None:
         display.update("Measuring float32 and int8", done, total)
 
-    measured = make_fast_form(best, trainer.prepared.valid, show)
+    measured = make_fast_form(best, trainer.prepared.questions("valid", best.manifest.directions), show)
     display.close()
     return measured
 
 
 def _test(
-    pairs: list[tuple[str, str]], out: Path, display: Display, measured: Measured | None
+    questions: Questions, out: Path, display: Display, measured: Measured | None
 ) -> tuple[dict[str, float], list[Tested], Evaluation]:
     """Translate the test part with the best bundle as a user would, evaluate it, and keep both readable."""
 
@@ -321,18 +321,27 @@ def _test(
         display.update("Testing", done, total)
 
     # In float32: which compute type is faster is a matter of the moment, and what is tested must not be.
-    found = load(out / "best", compute_type="float32").translate([source for source, _ in pairs], on_progress=show)
-    tested = [Tested(*pair, translation.text) for pair, translation in zip(pairs, found, strict=True)]
+    translator = load(out / "best", compute_type="float32")
+    found = translator.translate(questions.sources, to=questions.to, from_=questions.from_, on_progress=show)
+    several = len(translator.directions) > 1
+    tested = [
+        Tested(*pair, translation.text, str(direction) if several else "")
+        for pair, translation, direction in zip(questions.pairs, found, questions.directions, strict=True)
+    ]
     evaluation = evaluate_tested({out.absolute().name: [tested]}, out / "data", display.update)
     display.close()
     scores = evaluation.results[0].scores[0]
     lines = [f"{name} {value.score:.2f}  {value.signature}" for name, value in scores.named()]
+    by_direction = score_directions(tested)
+    lines += by_direction
     for one in tested:
-        lines += ["", *(f"{name:12} {text}" for name, text in vars(one).items())]
+        lines += ["", *(f"{name:12} {text}" for name, text in one.tell().items())]
     write_file(out / "test.txt", "\n".join(lines) + "\n")
     write_tested(out / "test.jsonl", tested)
 
     figures = {name.lower(): value.score for name, value in scores.named()}
     _write_metrics(read_bundle(out / "best"), {f"test_{name}": value for name, value in figures.items()}, measured)
-    display.say(f"Test part, {len(pairs):,} sentences: BLEU {scores.bleu.score:.1f}, chrF {scores.chrf.score:.1f}.")
+    display.say(f"Test part, {len(tested):,} sentences: BLEU {scores.bleu.score:.1f}, chrF {scores.chrf.score:.1f}.")
+    for line in by_direction:
+        display.say(line)
     return figures, tested, evaluation

@@ -26,7 +26,7 @@ def break_by_length(references: Sequence[Sequence[str]], systems: Sequence[Seque
     buckets = []
     for low, high in pairwise([0, *edges, None]):
         chosen = (lengths >= (low or 0)) & (lengths < (high or np.inf))
-        values = [mean_over_seeds(seeds, partial(_score, chosen=chosen)) for seeds in systems]
+        values = [mean_over_seeds(seeds, partial(score_chosen, chosen=chosen)) for seeds in systems]
         name = f"under {high}" if not low else f"{low} and more" if high is None else f"{low}–{high - 1}"
         buckets.append(Bucket(f"{name} {unit}", int(chosen.sum()), values))
     which = "the reference" if len(references) == 1 else "the first reference"
@@ -42,7 +42,8 @@ def break_by_length(references: Sequence[Sequence[str]], systems: Sequence[Seque
     )
 
 
-def _score(seed: Statistics, chosen: np.ndarray) -> float:
+def score_chosen(seed: Statistics, chosen: np.ndarray) -> float:
+    """chrF of some sentences."""
     return float(compute_chrf(seed.counts["chrf"][chosen].sum(axis=0, keepdims=True))[0])
 
 

@@ -54,6 +54,7 @@ def evaluate_tested(
         [System(name, [[one.translation for one in seed] for seed in seeds]) for name, seeds in systems.items()],
         [[one.reference for one in first]],
         sources=[one.source for one in first],
+        directions=[one.direction for one in first] if any(one.direction for one in first) else None,
         training=training.read() if training else None,
         on_progress=tell,
     )

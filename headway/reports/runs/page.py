@@ -195,10 +195,11 @@ def _commands(run: RunRecord) -> list[tuple[str, str]]:
     if run.manifest is None:
         return []
     if run.task == "translate":
-        source = run.settings.data.source_language or "txt"
+        source = run.settings.data.source_language.split(",")[0] or "txt"
+        chosen = next((f" --to {one.target}" for one in run.manifest.directions if one.prefix), "")
         commands = [
-            ("Translate a file", f"headway translate {model} < text.{source}"),
-            ("See where it looks", f"headway inspect {model} 'Some text.'"),
+            ("Translate a file", f"headway translate {model}{chosen} < text.{source}"),
+            ("See where it looks", f"headway inspect {model}{chosen} 'Some text.'"),
             ("Compare it with another run", f"headway report {directory} OTHER"),
         ]
         if isinstance(run.manifest.architecture, Architecture):

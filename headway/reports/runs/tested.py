@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from headway.atomic import write_file
 from headway.errors import DataError
+from headway.evaluation.metrics import bleu, chrf
 
 
 @dataclass(frozen=True)
@@ -16,10 +17,26 @@ class Tested:
     source: str
     reference: str
     translation: str
+    direction: str = ""  # by its name, of a model that has several
+
+    def tell(self) -> dict[str, str]:
+        """All that there is to tell, by name."""
+        return {name: text for name, text in vars(self).items() if text or name != "direction"}
 
 
 def write_tested(path: Path, tested: Sequence[Tested]) -> None:
-    write_file(path, "".join(json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in tested))
+    write_file(path, "".join(json.dumps(one.tell(), ensure_ascii=False) + "\n" for one in tested))
+
+
+def score_directions(tested: Sequence[Tested]) -> list[str]:
+    """BLEU and chrF of each direction, a line each, where there are several."""
+    lines = []
+    for direction in dict.fromkeys(one.direction for one in tested if one.direction):
+        own = [one for one in tested if one.direction == direction]
+        texts, references = [one.translation for one in own], [[one.reference for one in own]]
+        scores = f"BLEU {bleu(texts, references):.1f}, chrF {chrf(texts, references):.1f}"
+        lines.append(f"{direction}, {len(own):,} sentences: {scores}.")
+    return lines
 
 
 def read_tested(path: Path) -> list[Tested]:

@@ -11,6 +11,7 @@ from headway.data import build
 from headway.data.objectives import Translation
 from headway.data.pairtext import PairWriter, read_pairs
 from headway.data.prepare import Prepared, prepare, why_rebuild
+from headway.directions import list_directions
 from headway.errors import DataError, RequestError
 from headway.training.choices import count_tokens
 
@@ -334,3 +335,41 @@ def test_a_tsv_with_the_same_sentence_in_both_columns(tmp_path: Path) -> None:
     (tmp_path / "memory.tsv").write_text("".join(f"line {i}\tline {i}\n" for i in range(50)))
     with pytest.raises(DataError, match="Source and target are the same in all 50 pairs"):
         prepare(make_settings(str(tmp_path / "memory.tsv")), tmp_path / "out")
+
+
+def test_no_direction_sees_what_another_is_tested_on(stem: str, tmp_path: Path) -> None:
+    settings = make_settings(stem, tokenizer={"sampling": 0.3}, **{"from": "en,de,fr", "to": "en,de"}, held_out=20)
+    prepared = prepare(settings, tmp_path / "data")
+    reads = prepared.tokenizers.source
+    assert prepared.facts.directions == {"en → de": 260, "de → en": 260}
+    assert "no corpus, so not learned: fr → en, fr → de" in prepared.summary()[1]
+    held_out = {text for pair in (*prepared.valid, *prepared.test) for text in pair}
+    assert all(source.startswith(("<2de> ", "<2en> ")) for source, _ in prepared.test)
+    held_out = {text.removeprefix("<2de> ").removeprefix("<2en> ") for text in held_out}
+    for store in (prepared.train, prepared.store_of_epoch(1)):
+        sources, targets = ([list(side(row)) for row in range(len(store))] for side in (store.source, store.target))
+        assert {source[0] for source in sources} == set(reads.tags) and not {i for ids in targets for i in ids} & set(
+            reads.tags
+        )
+        assert not held_out & {*reads.decode(sources), *reads.decode(targets)}
+    asked = prepared.questions("test", list_directions("en,de", "en,de"))
+    assert len(asked.pairs) == 20 and not any("<2" in source for source in asked.sources)
+    assert asked[:3].to == [source[2:4] for source, _ in prepared.test[:3]]
+
+
+def test_held_out_parts_have_the_directions_that_they_have(stem: str, tmp_path: Path) -> None:
+    valid = write_corpus(tmp_path / "valid", make_pairs(10, seed=2))
+    (tmp_path / "test.tsv").write_text("en\tde\nnew words\tNEW WORDS\n")
+    both = {"from": "en,de", "to": "en,de"}
+    settings = make_settings(stem, valid=valid, test=str(tmp_path / "test.tsv"), **both)
+    (tmp_path / "test.tsv").write_text("en\tde\tfr\nnew words\tNEW WORDS\t\n")
+    prepared = prepare(settings, tmp_path / "data")
+    assert (len(prepared.valid), len(prepared.test)) == (20, 2)
+    settings = make_settings([stem, stem], prefix=["<a> ", "<b> "], valid=valid, **both)
+    with pytest.raises(DataError, match="a source without a prefix"):
+        prepare(settings, tmp_path / "other")
+    tagged = write_corpus(tmp_path / "tagged", [(f"<a> {source}", f"<b> {target}") for source, target in make_pairs(9, seed=3)])
+    prepared = prepare(settings.model_copy(update={"data": settings.data.model_copy(update={"valid": tagged})}), tmp_path / "c")
+    assert prepared.valid[0][0].startswith("<2de> <a> ") and prepared.valid[9][0].startswith("<2en> <b> ")
+    first = prepared.tokenizers.source.encode([prepared.valid[9][0]])[0][:2]
+    assert prepared.tokenizers.source.pieces(first) == ["<2en>", "<b>"]

@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from headway.data.readers import count_lines, open_corpus, read_lines
+from headway.data.readers import count_lines, open_corpora, open_corpus, read_lines
+from headway.directions import list_directions
 from headway.errors import DataError, RequestError
 
 
@@ -134,3 +135,26 @@ def test_tsv_columns_are_found_by_their_names(tmp_path: Path) -> None:
 def test_tsv_row_that_is_too_short(tmp_path: Path) -> None:
     path = write(tmp_path / "x.tsv", "a\tA\nb B\n")
     assert fails(path) == f"{path} has 1 column in line 2, and needs 2."
+
+
+def test_a_stem_is_read_in_each_direction_that_it_has(stem: Path) -> None:
+    found = open_corpora(f"{stem}:0.3", list_directions("en,fr,de", "en,de"), "<news> ")
+    assert [(one.direction, one.weight) for one in found] == [("en → de", 0.3), ("de → en", 0.3)]
+    assert [next(iter(one)) for one in found] == [("<2de> <news> a", "A"), ("<2en> <news> A", "a")]
+
+
+def test_a_stem_of_other_languages(stem: Path) -> None:
+    with pytest.raises(DataError, match=r"none of the directions en → fr, en → twi: looked for .*train\.en, .*train\.twi\."):
+        open_corpora(str(stem), list_directions("en", "fr,twi"))
+
+
+def test_tsv_of_several_directions_must_name_them(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.tsv", "fr\tde\ten\nun\tein\ta\n")
+    directions = list_directions("en,fr", "de,twi")
+    assert [(one.direction, list(one)) for one in open_corpora(str(path), directions)] == [
+        ("en → de", [("<2de> a", "ein")]),
+        ("fr → de", [("<2de> un", "ein")]),
+    ]
+    write(path, "un\tein\n")
+    with pytest.raises(DataError, match="does not say in which languages its columns are"):
+        open_corpora(str(path), directions)

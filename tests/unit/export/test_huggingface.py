@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -301,6 +301,16 @@ def test_real_sentences_are_cut_alike(theirs: dict[str, Any]) -> None:
     lines = make_lines(seed=1) + make_lines(seed=4)
     for kind, tokenizer in TOKENIZERS.items():
         assert [one.ids[:-1] for one in theirs[kind].encode_batch(lines)] == tokenizer.encode(lines)
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_tags_are_cut_alike(kind: Literal["bpe", "unigram"]) -> None:
+    ours = SentencePieceTokenizer.train(make_lines(seed=1), kind=kind, vocab_size=330, tags=["<2de>", "<news>"])
+    built = build_tokenizer(read_pieces(ours), kind)
+    for text in ("<2de> a dog", "<2de> <news> a dog runs", "a dog"):
+        ids = built.encode(text).ids[:-1]
+        assert ids == ours.encode([text])[0]
+        assert built.decode(ids) == ours.decode([ids])[0]
 
 
 def test_checking_a_tokenizer(export: Export, tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def test_what_is_said_about_going_on(tmp_path: Path, source: Path, capfd: pytest
 
 def test_a_directory_goes_on_with_the_file_it_was_at(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
     files = [write(tmp_path / f"{name}.en", LINES[:25]) for name in "abc"]
-    tasks = plan_tasks(files, f"{tmp_path}/out/", ("en", "de"))
+    tasks = plan_tasks(files, f"{tmp_path}/out/", [("en", "de")])
     with pytest.raises(Interrupted):
         do(tasks, Reverser(5))
     assert [path.name for path in (tmp_path / "out").glob("*.de")] == ["a.de"]

@@ -8,7 +8,7 @@ from headway.errors import DataError, RequestError
 from headway.jobs.blocks import Shard
 from headway.jobs.tasks import Task, find_files, name_output, plan_tasks, take_shard
 
-LANGUAGES = ("en", "de")
+LANGUAGES = [("en", "de")]
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_names_of_outputs():
         "garden": "garden",
         "a.en.txt": "a.en.txt",
     }.items():
-        assert name_output(name, "en", "de") == expected
+        assert name_output(name, LANGUAGES) == expected
 
 
 def test_a_file_for_each_or_one_for_all(tree: Path):

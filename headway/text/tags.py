@@ -1,0 +1,38 @@
+"""Tags: words such as `<2de> ` or `<news> ` before a source that tell a model what is wanted of it.
+
+A vocabulary that was learned with a tag has it as one piece, a mark like those of begin and end. It is found where a text
+begins with it, and no subword sampling cuts it. The same characters anywhere else are text, and are translated as such.
+"""
+
+import re
+from collections.abc import Iterable
+
+from headway.errors import RequestError
+from headway.text.normalize import normalize
+from headway.text.subwords import MASK, SENTINELS
+
+_TAGS = re.compile(r"(?:<[\w-]+> )+")
+_BYTE = re.compile(r"<0x[0-9A-F]{2}>")
+_TAKEN = {"<pad>", "<s>", "<unk>", MASK, *SENTINELS}
+
+
+def find_tags(prefix: str) -> list[str]:
+    """The tags that a prefix is made of; none if it is made of other words."""
+    if not _TAGS.fullmatch(prefix):
+        return []
+    tags = normalize(prefix).split()
+    if taken := [tag for tag in tags if tag in _TAKEN or _BYTE.fullmatch(tag)]:
+        raise RequestError(f"The prefix {prefix!r} has {taken[0]}, which means something else.", "Take another word.")
+    return tags
+
+
+def list_prefixes(prefixes: Iterable[str]) -> list[str]:
+    """Those that are not blank, each once, the longest first: a text is to be held against them in this order."""
+    return sorted({*prefixes} - {""}, key=lambda prefix: (-len(prefix), prefix))
+
+
+def put_before(prefix: str, text: str) -> str:
+    """A blank text stays blank. One that itself begins like a tag gets a space more, and so stays text."""
+    if not prefix or not text.strip():
+        return text
+    return f"{prefix} {text}" if _TAGS.match(text) and _TAGS.fullmatch(prefix) else prefix + text
