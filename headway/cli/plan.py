@@ -161,6 +161,8 @@ def _check_quality(settings: "Settings", paper: bool, minutes: float | None) -> 
             "How good a translator will be cannot be told without training some on its text.",
             "Name the corpus with --train, and leave out --pairs and --paper; or leave out --quality.",
         )
+    if "," in settings.data.source_language + settings.data.target_language:
+        raise RequestError("--quality foretells one direction.", "Give one language to --from, and one to --to.")
     if minutes is not None and not 0 < minutes < math.inf:
         raise RequestError(f"--quality-minutes is {minutes:g}.", "Give how many minutes the three runs may take together.")
 

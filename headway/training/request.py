@@ -160,6 +160,10 @@ def _check_back_translation(settings: Settings) -> None:
         raise RequestError(
             "--monolingual-target marks what it adds with a prefix of its own, and takes no others.", "Leave out --prefix."
         )
+    if len(directions_of(settings)) > 1:
+        raise RequestError(
+            "--monolingual-target is for a model of one direction.", "Give one language to --from, and one to --to."
+        )
     if data.source_language == data.target_language:
         raise RequestError(
             f"Nothing is translated back from {data.target_language} to {data.source_language}.", "Name two languages."
