@@ -39,12 +39,15 @@ def choose_family(task: Task, *, pictures: bool) -> Family:
 
 def choose_vocabulary(settings: Settings, start: Bundle) -> Literal["own", "new"]:
     """A model's own for languages that it translates, and for whatever was made to be gone on with; a new one for others."""
-    known = [start.manifest.source_language, start.manifest.target_language]
-    wanted = [settings.data.source_language, settings.data.target_language]
+    known, wanted = (
+        [set(languages.split(",")) for languages in (one.source_language, one.target_language)]
+        for one in (start.manifest, settings.data)
+    )
     if start.tokenizers.shared:  # it serves the way back too
-        known, wanted = sorted(known), sorted(wanted)
-    translates = settings.data.task == start.manifest.task == "translate" and all(known)
-    return settings.tokenizer.vocabulary or ("new" if translates and known != wanted else "own")
+        known = [known[0] | known[1]] * 2
+    translates = settings.data.task == start.manifest.task == "translate" and not any("" in some for some in known)
+    is_known = all(some <= languages for some, languages in zip(wanted, known, strict=True))
+    return settings.tokenizer.vocabulary or ("new" if translates and not is_known else "own")
 
 
 def choose_model(settings: ModelSettings, pairs: int) -> ModelSettings:

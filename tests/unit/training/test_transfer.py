@@ -102,6 +102,8 @@ def test_it_is_told_how_many_are_new(new: SentencePieceTokenizer) -> None:
         (("de", "en"), "target", "translate", "new"),
         (("en", "twi"), "all", "translate", "new"),
         (("fr", "de"), "target", "translate", "new"),
+        (("en,de", "en,de"), "all", "translate", "own"),
+        (("en", "de,twi"), "all", "translate", "new"),
         (("", ""), "all", "denoise", "own"),
     ],
 )
