@@ -3,7 +3,7 @@
 It is smoother than any single update's weights, as the mean of the last checkpoints is (section 6.1), at every moment of a run.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor
@@ -15,8 +15,8 @@ class MovingAverage:
     So it begins as a mean over few updates, and what the weights were before they had learned anything is soon forgotten.
     """
 
-    def __init__(self, weights: Sequence[Tensor], decay: float) -> None:
-        self._weights, self._decay = weights, decay
+    def __init__(self, weights: Iterable[Tensor], decay: float) -> None:
+        self._weights, self._decay = list(weights), decay
         self.restore([], 0)
 
     @torch.no_grad()

@@ -30,7 +30,7 @@ class Learner(ABC):
         self.model: Model = loss.model
         self._loss = loss
         self._optimizer = build_adam(self.model.parameters())
-        self._average = MovingAverage(list(self.model.parameters()), ema) if ema else None
+        self._average = MovingAverage(self.model.parameters(), ema) if ema else None
 
     def loss(self, batch: Batch) -> Tensor:
         """The sum over the batch's target tokens."""
