@@ -18,7 +18,7 @@ from headway import __version__
 from headway.architectures import AnyArchitecture, Architecture, T5Architecture
 from headway.atomic import new_directory
 from headway.config import DecodingSettings, Section, Task, TokenizerSettings
-from headway.directions import Direction
+from headway.directions import Direction, tell_option
 from headway.errors import BundleError, RequestError
 from headway.text.tokenizer import Tokenizers
 
@@ -238,7 +238,7 @@ def _describe_model(manifest: Manifest) -> str:
     updates = f"{manifest.provenance.step:,} updates"
     languages = f"{manifest.source_language} → {manifest.target_language}"
     source = manifest.source_language.split(",")[0] or "txt"
-    chosen = next((f" --to {one.target}" for one in manifest.directions if one.prefix), "")
+    chosen = tell_option(manifest.directions)
     if len(manifest.directions) > 1:
         languages = ", ".join(map(str, manifest.directions))
     if isinstance(a, Architecture):

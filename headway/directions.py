@@ -32,7 +32,12 @@ def list_directions(source_languages: str, target_languages: str) -> list[Direct
             f"{wrong[0]!r} is no name of a language.", "Separate them by single commas: --from en,fr --to de,twi"
         )
     tags = {target: f"<2{target}> " if len(targets) > 1 else "" for target in targets}
-    return [Direction(source=a, target=b, prefix=tags[b]) for a in sources for b in targets if a != b]
+    directions = [Direction(source=a, target=b, prefix=tags[b]) for a in sources for b in targets if a != b]
+    used = {language for one in directions for language in (("from", one.source), ("to", one.target))}
+    given = [("from", language) for language in sources] + [("to", language) for language in targets]
+    if idle := [f"{language} of --{option}" for option, language in given if (option, language) not in used]:
+        raise RequestError(f"There is no other language to translate to or from: {idle[0]}.", "Leave it out.")
+    return directions
 
 
 def match_directions(directions: Sequence[Direction], to: str = "", from_: str = "") -> list[Direction]:
@@ -49,6 +54,11 @@ def match_directions(directions: Sequence[Direction], to: str = "", from_: str =
         example = f"--to {found[0].target}"
         raise RequestError(f"The model translates in several directions: {named}.", f"Say which one, for example {example}")
     return found
+
+
+def tell_option(directions: Sequence[Direction]) -> str:
+    """What an example of `headway translate` has to say: ` --to de`; nothing where there is nothing to choose."""
+    return next((f" --to {one.target}" for one in directions if one.prefix), "")
 
 
 def is_same(asked: str, has: str) -> bool:

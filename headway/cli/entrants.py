@@ -120,9 +120,10 @@ def check_endings(entrants: Sequence[Entrant], source: Path, references: Sequenc
 
     for path in (path for entrant in entrants for path in entrant.models):
         manifest = read_manifest(path)
-        own = base_of(manifest.source_language), base_of(manifest.target_language)
-        if not all(own) or own[0] == own[1]:
-            continue
+        ways = [(base_of(one.source), base_of(one.target)) for one in manifest.directions]
+        if not ways or any(own[0] == own[1] for own in ways) or len({*ways}) > 1:
+            continue  # of several, --to must say which
+        own = ways[0]
         insist = f"if the name misleads: --from {own[0]} --to {own[1]}"
         if _ending(source) == own[1]:
             raise RequestError(

@@ -23,7 +23,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headway.cli.searching import AlphaOption, BeamOption, ComputeTypeOption, EngineOption, PenaltyOption
+from headway.cli.searching import (
+    AlphaOption,
+    BeamOption,
+    ComputeTypeOption,
+    EngineOption,
+    PenaltyOption,
+    SourcePrefixOption,
+)
 from headway.errors import RequestError
 
 if TYPE_CHECKING:
@@ -55,6 +62,7 @@ def run(
         bool, typer.Option("--compound-split", help="also BLEU in the paper's manner: compounds put apart at hyphens")
     ] = False,
     draws: Annotated[int, typer.Option(help="resampled test sets, for intervals and tests; 100 or more")] = 1000,
+    source_prefix: SourcePrefixOption = "",
     beam: BeamOption = None,
     length_penalty: AlphaOption = None,
     penalty: PenaltyOption = None,
@@ -86,7 +94,7 @@ def run(
     ways = check_directions(entrants, source_language, target_language)
     translating = any(entrant.models for entrant in entrants)
     if not translating:
-        _refuse_search(beam, length_penalty, penalty, engine, compute_type)
+        _refuse_search(source_prefix, beam, length_penalty, penalty, engine, compute_type)
     if testset:
         with Display() as display:
             display.update(f"Asking sacreBLEU for {testset}", 0, None)
@@ -107,7 +115,7 @@ def run(
         sources = text.lines
     written = read_translations(entrants, texts)
     check_references(streams)
-    search = {"beam": beam, "length_penalty": length_penalty, "penalty": penalty, **ways}
+    search = {"beam": beam, "length_penalty": length_penalty, "penalty": penalty, "source_prefix": source_prefix, **ways}
     with Display() as display:
         systems = [
             entrant.translate(sources, written, display, engine=engine, compute_type=compute_type, **search)
@@ -169,9 +177,11 @@ def _check(
         raise RequestError(f"{report.parent} may not be written to.", "Give --report a place that you may write to.")
 
 
-def _refuse_search(beam: int | None, length_penalty: float | None, penalty: str | None, engine: str, compute_type: str) -> None:
+def _refuse_search(
+    prefix: str, beam: int | None, length_penalty: float | None, penalty: str | None, engine: str, compute_type: str
+) -> None:
     """What a model is told helps nothing where none translates."""
-    search = {"--beam": beam, "--length-penalty": length_penalty, "--penalty": penalty}
+    search = {"--source-prefix": prefix or None, "--beam": beam, "--length-penalty": length_penalty, "--penalty": penalty}
     computing = {"--engine": engine, "--compute-type": compute_type}
     given = [name for name, value in search.items() if value is not None]
     given += [name for name, value in computing.items() if value != "auto"]

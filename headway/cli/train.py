@@ -30,7 +30,6 @@ import typer
 
 from headway.cli.again import headway_command, resumable
 from headway.cli.settings import COMMAND, ConfigFile, given_settings, read_settings, takes_settings
-from headway.config import DataSettings
 
 __all__ = ["COMMAND", "run"]
 SAMPLES = 5  # translations shown at the end
@@ -45,6 +44,8 @@ def run(
 ) -> None:
     settings = read_settings(config_file, given_settings(context, options))
 
+    from headway.bundle import read_manifest
+    from headway.directions import tell_option
     from headway.progress import Display
     from headway.training.run import run_training
 
@@ -53,20 +54,20 @@ def run(
     for one in result.tested[:SAMPLES]:
         print("\n".join(f"  {name:12} {text}" for name, text in one.tell().items()) + "\n", file=sys.stderr)
     print(f"Model: {result.model}  (learning curve, settings and test results in {result.directory})", file=sys.stderr)
-    print(f"Try:   {_suggest(settings.data, shlex.quote(str(result.model)))}", file=sys.stderr)
+    option = tell_option(read_manifest(result.model).directions)
+    print(f"Try:   {_suggest(settings.data.task, shlex.quote(str(result.model)), option)}", file=sys.stderr)
     if result.page:
         print(f"Page:  {result.page}  (scores with intervals, curves, settings: open it in a browser)", file=sys.stderr)
     if result.gained:
         print(f"\n{result.gained}", file=sys.stderr)
 
 
-def _suggest(data: DataSettings, model: str) -> str:
+def _suggest(task: str, model: str, option: str) -> str:
     """What to do with the model."""
     headway = headway_command()
-    first, *others = data.target_language.split(",")
     return {
-        "translate": f"echo 'Some text.' | {headway} translate {model}{f' --to {first}' if others else ''}",
+        "translate": f"echo 'Some text.' | {headway} translate {model}{option}",
         "lm": f"{headway} generate {model} 'Once upon a time' --temperature 0.8",
         "mlm": f"{headway} fill {model} 'Some [MASK] text.'   or: {headway} train --task classify --init {model} ...",
         "classify": f"{headway} classify {model} FILE",
-    }.get(data.task, f"{headway} train --init {model} --train data/train --from en --to de --out runs/en-de")
+    }.get(task, f"{headway} train --init {model} --train data/train --from en --to de --out runs/en-de")

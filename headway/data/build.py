@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import compress, islice
+from itertools import compress, islice, zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -25,11 +25,11 @@ from headway.data.store import StoreWriter
 from headway.errors import DataError
 from headway.text.class_names import ClassNames
 from headway.text.subwords import MASK, SENTINELS, VocabularyTooSmall
-from headway.text.tags import find_tags, list_prefixes
+from headway.text.tags import find_tags, list_prefixes, without_prefix
 from headway.text.tokenizer import SentencePieceTokenizer, Tokenizer, Tokenizers, choose_vocab_size
 
 Progress = Callable[[str, int, int | None], None]
-HeldOut = tuple[Pair, str]  # with the name of its direction
+DirectedPair = tuple[Pair, str]  # with the name of its direction
 PART = 10_000  # pairs tokenised at once, and reported
 MOST_LABELS = 10_000
 LEAST_HELD_OUT = 50  # examples of classes, where that leaves enough: an accuracy of fewer says little
@@ -59,7 +59,7 @@ class Corpora:
 
     def without_prefix(self, source: str) -> str:
         """The sentence itself, which is the same in all directions."""
-        return source.removeprefix(next((prefix for prefix in self.prefixes if source.startswith(prefix)), ""))
+        return without_prefix(source, self.prefixes)
 
     def rows(self) -> Iterator[Pair]:
         """The training pairs of all corpora in a row: a pair's number here is its row in every array below."""
@@ -121,13 +121,18 @@ def build(settings: Settings, corpora: Corpora, directory: Path, on_progress: Pr
     return facts
 
 
-def _read_held_out(corpora: list[Corpus], task: Task) -> list[HeldOut]:
-    """All of a given part. A blank text or label tells nothing about a model; a blank translation is scored as one."""
-    pairs = ((pair, corpus.direction) for corpus in corpora for pair in corpus)
-    return [(pair, direction) for pair, direction in pairs if task == "translate" or not is_blank(*pair)]
+def _read_held_out(corpora: list[Corpus], task: Task) -> list[DirectedPair]:
+    """All of a given part. A blank text or label tells nothing about a model; a blank translation is scored as one.
+
+    The directions take turns, so that whoever looks at the first sentences sees all of them.
+    """
+    parts = [[(pair, one.direction) for pair in one if task == "translate" or not is_blank(*pair)] for one in corpora]
+    return [one for turn in zip_longest(*parts) for one in turn if one is not None]
 
 
-def _check_labels(corpora: Corpora, valid: list[HeldOut] | None, test: list[HeldOut] | None, names: Tokenizer) -> None:
+def _check_labels(
+    corpora: Corpora, valid: list[DirectedPair] | None, test: list[DirectedPair] | None, names: Tokenizer
+) -> None:
     for given, part in ((corpora.valid, valid), (corpora.test, test)):
         if given and part:
             try:
@@ -187,7 +192,7 @@ def _survey(settings: Settings, corpora: Corpora, facts: Facts, on_progress: Pro
 
 
 def _split(
-    settings: Settings, corpora: Corpora, digests: Digests, valid: list[HeldOut] | None, test: list[HeldOut] | None
+    settings: Settings, corpora: Corpora, digests: Digests, valid: list[DirectedPair] | None, test: list[DirectedPair] | None
 ) -> Split:
     least = LEAST_HELD_OUT if settings.data.task == "classify" else 1
     size = settings.data.held_out or default_held_out(int(digests.usable.sum()), least)
@@ -277,11 +282,11 @@ def _tokenise(
     directory: Path,
     facts: Facts,
     on_progress: Progress,
-) -> tuple[Mask, dict[int, HeldOut]]:
+) -> tuple[Mask, dict[int, DirectedPair]]:
     """Third pass: write the ids of the pairs that pass the filter. Which they were, and the held-out pairs by their row."""
     limits = corpora.limits(settings)
     kept = np.zeros(len(in_training), np.bool_)
-    cut_off: dict[int, HeldOut] = {}
+    cut_off: dict[int, DirectedPair] = {}
     row = 0
     with (
         StoreWriter(directory / "train", source_vocab=facts.source_vocab, target_vocab=facts.target_vocab) as store,
@@ -325,7 +330,7 @@ def _tokenise(
     return kept, cut_off
 
 
-def _overlap(corpora: Corpora, part: list[HeldOut], sources: Hashes, in_training: Mask) -> int:
+def _overlap(corpora: Corpora, part: list[DirectedPair], sources: Hashes, in_training: Mask) -> int:
     """How many source sentences of a part stand in training."""
     wanted = np.array([digest(corpora.without_prefix(source)) for (source, _), _ in part], np.uint64)
     return int(np.isin(wanted, sources[in_training & among(sources, wanted)]).sum())

@@ -1,6 +1,6 @@
 """Parts of a training corpus as text, drawn at random, each in the next larger one: as if the corpus were smaller."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from headway.data.filters import is_blank
 from headway.data.prepare import Prepared
 from headway.data.readers import Corpus, Pair, open_corpus
 from headway.data.split import digest
+from headway.text.tags import list_prefixes, without_prefix
 
 
 def write_parts(
@@ -24,13 +25,14 @@ def write_parts(
     """
     data = settings.data
     prefixes = data.prefix or [""] * len(data.train)
-    held_out = _gather_cut_off(prepared)
+    held_out = _gather_cut_off(prepared, list_prefixes(prefixes))
     with new_directory(directory) as new:
         for number, (spec, prefix) in enumerate(zip(data.train, prefixes, strict=True)):
             corpus = open_corpus(spec, data.source_language, data.target_language, prefix)
             usable = bytes(
-                not is_blank(*pair) and not (held_out and any(digest(sentence) in held_out for sentence in pair))
-                for pair in corpus
+                not is_blank(source, target)
+                and not (held_out and {digest(source.removeprefix(prefix)), digest(target)} & held_out)
+                for source, target in corpus
             )
             order = np.random.default_rng((settings.training.seed, number)).permutation(sum(usable))
             paths = {name_part(new, name, number): max(1, round(share * len(order))) for name, share in shares.items()}
@@ -45,11 +47,11 @@ def name_part(directory: Path, name: str, number: int) -> Path:
     return directory / f"{name}-{number + 1}.tsv"
 
 
-def _gather_cut_off(prepared: Prepared) -> set[int]:
-    """Sentences that training may not have. What a user gives as a held-out part may stand in training, and is told of."""
+def _gather_cut_off(prepared: Prepared, prefixes: Sequence[str]) -> set[int]:
+    """Sentences that training may not have, whatever stands before them. Given parts may stand in training, and are told of."""
     facts = prepared.facts
     cut = [*([] if facts.valid_given else prepared.valid), *([] if facts.test_given else prepared.test)]
-    return {digest(sentence) for pair in cut for sentence in pair}
+    return {digest(sentence) for source, target in cut for sentence in (without_prefix(source, prefixes), target)}
 
 
 def _write_smallest(

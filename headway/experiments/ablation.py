@@ -6,10 +6,9 @@ from typing import Any
 from headway.config import did_you_mean, options
 from headway.errors import RequestError
 from headway.experiments.comparing import draw_differences, gather, tabulate, tell_winners
-from headway.experiments.experiment import Findings, Request
+from headway.experiments.experiment import Findings, Request, check_settings
 from headway.experiments.variants import Variant, compare, look_at, promise_training, train_variants, vary
 from headway.progress import Display
-from headway.training.request import check_request
 
 CLAIM = "One change at a time: what each setting is worth on this text."
 TAKES = ("train", "seeds", "vary")
@@ -37,7 +36,7 @@ def list_variants(request: Request) -> list[Variant]:
     variants = [Variant(BASE), *(Variant(words, parse_changes(words)) for words in request.vary)]
     for one in variants:
         try:
-            check_request(vary(request.settings, one))
+            check_settings(vary(request.settings, one))
         except RequestError as error:
             raise RequestError(f"{one.name}: {error.problem}", error.remedy) if one.changes else error from None
     return variants
@@ -60,7 +59,12 @@ def parse_changes(words: str) -> dict[tuple[str, str], Any]:
         section, key, field = known[name]
         if (section, key) == ("training", "seed"):
             raise RequestError("A seed is not varied: all rows have the same.", "Give --seeds 3 to train each with three.")
-        changes[section, key] = [value] if field.annotation == list[str] else value
+        if field.annotation == list[str]:
+            changes.setdefault((section, key), []).append(value)
+        elif (section, key) in changes:
+            raise RequestError(f"--vary {words!r} has {name} twice.", "Give each value a --vary of its own.")
+        else:
+            changes[section, key] = value
     if not changes:
         raise RequestError("--vary names no change.", "Give a setting and its value, as in --vary dropout=0.1.")
     return changes
@@ -82,4 +86,7 @@ def _check_test_part(request: Request, variants: list[Variant], display: Display
     base, *tests = [look_at(request, vary(request.settings, one), display)[1].test for one in (variants[0], *others)]
     different = [one.name for one, test in zip(others, tests, strict=True) if test != base]
     if different:
-        raise RequestError(f"{', '.join(different)}: the test part would be another one than base's.", "Name one with --test.")
+        raise RequestError(
+            f"{', '.join(different)}: the test part would be another one than base's.",
+            "Name one with --test, and leave prefixes as they are.",
+        )

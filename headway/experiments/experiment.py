@@ -24,7 +24,8 @@ from headway.cores import count_cores
 from headway.data.prepare import directions_of, fingerprint_corpora
 from headway.errors import DataError, RequestError
 from headway.progress import Display, duration
-from headway.training.request import check_request
+from headway.training.request import check_request, family_of
+from headway.training.start import read_start
 
 Option = Literal["train", "rows", "seeds", "model", "vary"]  # of the command line
 
@@ -127,12 +128,20 @@ def _check(name: str, experiment: Experiment, request: Request) -> None:
     foreign = [f"--{option}" for option, is_given in given.items() if is_given and option not in experiment.TAKES]
     if foreign:
         raise RequestError(f"The experiment {name} has no {', '.join(foreign)}.", "Leave that out.")
-    if request.settings.data.monolingual_target:
-        raise RequestError("Experiments train on the corpora alone.", "Leave out --monolingual-target.")
     if "train" in experiment.TAKES and not request.model:
-        check_request(request.settings)
-        if len(directions_of(request.settings)) > 1:
-            raise RequestError("Experiments have one direction.", "Give one language to --from, and one to --to.")
+        check_settings(request.settings)
+
+
+def check_settings(settings: Settings) -> None:
+    """Of one of an experiment's models."""
+    if settings.data.monolingual_target:
+        raise RequestError("Experiments train on the corpora alone.", "Leave out --monolingual-target.")
+    check_request(settings)
+    if family_of(settings) != "transformer":
+        raise RequestError("Experiments are about the paper's model.", "Leave out --family.")
+    read_start(settings)
+    if len(directions_of(settings)) > 1:
+        raise RequestError("Experiments have one direction.", "Give one language to --from, and one to --to.")
 
 
 def format_markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

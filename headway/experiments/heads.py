@@ -13,6 +13,7 @@ import numpy as np
 from headway.atomic import write_file
 from headway.bundle import read_manifest
 from headway.data.readers import open_corpus
+from headway.directions import match_directions
 from headway.errors import DataError, RequestError
 from headway.experiments.experiment import Findings, Request, read_json
 from headway.experiments.head_patterns import Part, find_habits
@@ -22,6 +23,7 @@ from headway.models.presets import build_architecture
 from headway.progress import Display
 from headway.reports.colours import LIGHT, make_scale
 from headway.reports.figures import INK, colour_map, make_figure, open_frame, place, quieten, save_figure, write_title
+from headway.text.tags import put_before
 from headway.translator import load
 
 CLAIM = "Section 4 and figures 3 to 5: heads learn to perform different tasks, many of them of syntax and of meaning."
@@ -92,15 +94,11 @@ def _read_bench(request: Request) -> Bench:
         raise RequestError(
             "A model is looked at on sentences and their translations.", "Give --test data/test --from en --to de with --model."
         )
-    manifest = read_manifest(request.model)
-    direction = f"{manifest.source_language} to {manifest.target_language}"
-    if {manifest.source_language, manifest.target_language} - {
-        ""
-    } and direction != f"{data.source_language} to {data.target_language}":
-        raise RequestError(f"{request.model} translates {direction}.", "Give its languages with --from and --to.")
+    way = match_directions(read_manifest(request.model).directions, data.target_language, data.source_language)[0]
     pairs = list(open_corpus(data.test, data.source_language, data.target_language).read())
     translator = load(request.model, engine="torch")
-    return Bench(translator, [source for source, _ in pairs], [target for _, target in pairs], SENTENCES)
+    sources = [put_before(way.prefix, source) for source, _ in pairs]
+    return Bench(translator, sources, [target for _, target in pairs], SENTENCES)
 
 
 class _Judged:

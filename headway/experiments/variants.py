@@ -17,7 +17,7 @@ from headway.architectures import Architecture
 from headway.atomic import new_directory, write_file
 from headway.bundle import read_manifest
 from headway.config import Section, Settings, build_settings, merge
-from headway.data.prepare import Prepared, prepare
+from headway.data.prepare import Prepared, fingerprint_corpora, prepare
 from headway.errors import DataError, RequestError
 from headway.evaluation.evaluate import evaluate
 from headway.evaluation.evaluation import Evaluation, System
@@ -84,7 +84,7 @@ def complete(settings: Settings) -> Settings:
     budget = {"max_minutes": MINUTES} if unlimited else {}
     return settings.model_copy(
         update={
-            "model": model.model_copy(update={"preset": model.preset or "tiny"}),
+            "model": model.model_copy(update={"preset": model.preset or (None if training.init else "tiny")}),
             "training": training.model_copy(update={"patience": 0, **budget}),
         }
     )
@@ -203,7 +203,7 @@ def _read_record(path: Path) -> Record:
 
 def find_run(request: Request, settings: Settings) -> Path:
     """Where a model's run stands: by its settings and its text, since other experiments may want the same."""
-    return request.pool / _digest(request, settings)
+    return request.pool / _digest(request, settings, settings)
 
 
 def is_trained(run: Path) -> bool:
@@ -211,8 +211,10 @@ def is_trained(run: Path) -> bool:
     return run.with_suffix(".json").exists()
 
 
-def _digest(request: Request, *sections: Section) -> str:
-    told = "".join(one.model_dump_json() for one in sections) + json.dumps(request.corpora)
+def _digest(request: Request, settings: Settings, *sections: Section) -> str:
+    """Of the sections, and of the files that a model with these settings reads."""
+    corpora = request.corpora if settings.data == request.settings.data else fingerprint_corpora(settings)
+    told = "".join(one.model_dump_json() for one in sections) + json.dumps(corpora)
     return hashlib.sha256(told.encode()).hexdigest()[:12]
 
 
@@ -224,7 +226,7 @@ def look_at(request: Request, settings: Settings, display: Display) -> tuple[Ord
 
 def _share_data(request: Request, settings: Settings, display: Display) -> None:
     """What is prepared for one run serves the others: the same files, under names of their own."""
-    common = request.pool / f"data-{_digest(request, settings.data, settings.tokenizer)}"
+    common = request.pool / f"data-{_digest(request, settings, settings.data, settings.tokenizer)}"
     prepare(settings, common, display.update)
     display.close()
     own = find_run(request, settings) / "data"

@@ -295,7 +295,10 @@ source, target = (sentencepiece.SentencePieceProcessor(facts[side]["sentencepiec
 caches = {{port["name"]: port["shape"] for port in facts["decoder"]["inputs"] if port["name"].startswith("past_")}}
 
 # The target language, where there are several: its tags go before each text.
-tags = next((way["tags"] for way in facts["directions"] if sys.argv[1:] in ([], [way["target"]])), [])
+ways = [way for way in facts["directions"] if sys.argv[1:] in ([], [way["target"]])]
+if facts["directions"] and len({{tuple(way["tags"]) for way in ways}}) != 1:
+    sys.exit("Give a target language: " + ", ".join(sorted({{way["target"] for way in facts["directions"]}})))
+tags = ways[0]["tags"] if ways else []
 
 def translate(text):
     pieces = tags + source.encode(unicodedata.normalize("NFC", text))

@@ -13,7 +13,6 @@ import hashlib
 import json
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +40,7 @@ from headway.training.state import list_checkpoints
 from headway.translator import load
 
 TAG = "<bt> "
+PAIRS = "the genuine pairs"  # the name of what the stages depend on
 SHARE = 2.0  # synthetic pairs for each genuine one in an epoch, at most, where the user gives no weights
 
 
@@ -55,19 +55,19 @@ def train_in_stages(settings: Settings, out: Path, display: Display, scope: Scop
         asked = stages.ask(prepared)
         texts = stages.write_texts(prepared, asked)
         stages.tell(texts)
-        stages.train("forward", stages.forward(), scope)
+        stages.train("forward", stages.forward(), asked, scope)
         pairs = stages.find_synthetic(asked)
         if pairs:  # a larger budget does not change what the run has learned from
             display.say(f"\n[2/4] [3/4] {stages.synthetic} is complete: {sum(pairs):,} pairs.")
         else:
-            stages.train("reverse", stages.reverse())
+            stages.train("reverse", stages.reverse(), asked)
             pairs = stages.translate(texts, prepared, asked)
     display.say(f"\n[4/4] {out}: on genuine and synthetic pairs.")
     result = run_training(stages.mixed(texts, pairs), out, display, scope)
     metric = choose_task(settings.training, "translate").metric or "loss"
     gain = find_gain(out, out / "forward", sum(pairs), metric, display)
     write_file(out / "gained.json", gain.to_json())
-    return replace(result, model=gain.model, gained=gain.story)
+    return replace(result, gained=gain.story)
 
 
 def _check(settings: Settings) -> None:
@@ -117,7 +117,7 @@ class _Stages:
     def reverse(self) -> Settings:
         """The other way, on the same pairs: also a table whose columns nobody named is turned round."""
         source, target = self.languages
-        return self._with_data(**self._genuine(), source_language=target, target_language=source)
+        return self._like_forward(self._with_data(**self._genuine(), source_language=target, target_language=source))
 
     def mixed(self, texts: Texts, pairs: list[int]) -> Settings:
         """The genuine corpora, and the synthetic ones with their tag."""
@@ -128,16 +128,32 @@ class _Stages:
             if count
         ]
         prefixes = [""] * len(genuine["train"]) + [TAG] * len(added)
-        return self._with_data(**{**genuine, "train": [*genuine["train"], *added]}, prefix=prefixes)
+        data = {**genuine, "train": [*genuine["train"], *added], "prefix": prefixes}
+        return self._like_forward(self._with_data(**data))
 
     def _with_data(self, **changes: Any) -> Settings:
         data = self.settings.data.model_copy(update={"monolingual_target": [], "back_translation": "beam", **changes})
         return self.settings.model_copy(update={"data": data})
 
+    def _like_forward(self, settings: Settings) -> Settings:
+        """With the size of model and vocabulary that the first stage chose: more text is to be all that is compared."""
+        first = build_settings(read_yaml(self.out / "forward" / "config.yaml"))
+        preset = settings.model.preset or (None if settings.training.init else first.model.preset)
+        size = settings.tokenizer.vocab_size or first.tokenizer.vocab_size
+        return settings.model_copy(
+            update={
+                "model": settings.model.model_copy(update={"preset": preset}),
+                "tokenizer": settings.tokenizer.model_copy(update={"vocab_size": None if settings.training.init else size}),
+            }
+        )
+
     def _genuine(self) -> dict[str, Any]:
+        """Those corpora of which there is something to train on beside the held-out parts."""
+        pairs = Texts(**_read_json(self.text / "text.json")["texts"]).pairs
         train = [
             _name_corpus(self.text / f"train-{number}", parse_corpus(spec)[1])
-            for number, spec in enumerate(self.settings.data.train, 1)
+            for number, (spec, some) in enumerate(zip(self.settings.data.train, pairs, strict=True), 1)
+            if some
         ]
         return {"train": train, "valid": str(self.text / "valid"), "test": str(self.text / "test")}
 
@@ -163,10 +179,7 @@ class _Stages:
 
     def prepare(self) -> Prepared:
         """The data of the first stage; another run than the one asked for is refused."""
-        self.display.update("Preparing the text", 0, None)
-        _, prepared = prepare_run(self.forward(), self.out / "forward", Display(StringIO()))
-        self.display.close()
-        return prepared
+        return prepare_run(self.forward(), self.out / "forward", self.display)[1]
 
     def ask(self, prepared: Prepared) -> dict[str, str]:
         """All that the synthetic pairs depend on beside the model, by name.
@@ -174,7 +187,7 @@ class _Stages:
         As with corpora, what changed is refused once the run has learned from it, and before that made anew, with a word.
         """
         asked = fingerprint(self.monolingual, self.display.update)
-        asked["the genuine pairs"] = hashlib.sha256((prepared.directory / "prepared.json").read_bytes()).hexdigest()
+        asked[PAIRS] = hashlib.sha256((prepared.directory / "prepared.json").read_bytes()).hexdigest()
         asked["setting data.back_translation"] = self.settings.data.back_translation
         self.display.close()
         before = _read_json(self.text / "text.json").get("asked", asked)
@@ -211,12 +224,12 @@ class _Stages:
         ):
             self.display.say(line)
 
-    def train(self, name: str, settings: Settings, scope: Scope | None = None) -> None:
-        """One of the first two stages, unless it came to the end of the same budget before."""
+    def train(self, name: str, settings: Settings, asked: dict[str, str], scope: Scope | None = None) -> None:
+        """One of the first two stages, unless it came to the end of the same budget on the same pairs before."""
         place, number = self.out / name, ("forward", "reverse").index(name) + 1
         complete = _read_json(self.out / "stages.json")
-        budget = {option: getattr(settings.training, option) for option in ASKED}
-        if complete.get(name) == budget and (place / "best").exists():
+        wanted = {option: getattr(settings.training, option) for option in ASKED} | {"pairs": asked[PAIRS]}
+        if complete.get(name) == wanted and (place / "best").exists():
             self.display.say(f"\n[{number}/4] {place} is complete.")
             return
         told = ""
@@ -224,7 +237,7 @@ class _Stages:
             told = f", about {duration(seconds)} as the first"
         self.display.say(f"\n[{number}/4] {place}: {settings.data.source_language} → {settings.data.target_language}{told}.")
         run_training(settings, place, self.display, scope)
-        _write_json(self.out / "stages.json", {**complete, name: budget})
+        _write_json(self.out / "stages.json", {**complete, name: wanted})
 
     def find_synthetic(self, asked: dict[str, str]) -> list[int] | None:
         """How many synthetic pairs came of each monolingual text; None where that is not done."""

@@ -11,6 +11,7 @@ from headway.bundle import Bundle
 from headway.config import DataSettings, Family, ModelSettings, Settings, Task, TrainingSettings
 from headway.data.objectives import Sizes
 from headway.data.store import Store
+from headway.directions import is_same, list_directions
 from headway.errors import RequestError
 from headway.models.presets import PRESETS
 
@@ -39,15 +40,20 @@ def choose_family(task: Task, *, pictures: bool) -> Family:
 
 def choose_vocabulary(settings: Settings, start: Bundle) -> Literal["own", "new"]:
     """A model's own for languages that it translates, and for whatever was made to be gone on with; a new one for others."""
-    known, wanted = (
-        [set(languages.split(",")) for languages in (one.source_language, one.target_language)]
-        for one in (start.manifest, settings.data)
-    )
+    if settings.tokenizer.vocabulary:
+        return settings.tokenizer.vocabulary
+    if not settings.data.task == start.manifest.task == "translate":
+        return "own"
+    directions = start.manifest.directions
+    sources, targets = [one.source for one in directions], [one.target for one in directions]
     if start.tokenizers.shared:  # it serves the way back too
-        known = [known[0] | known[1]] * 2
-    translates = settings.data.task == start.manifest.task == "translate" and not any("" in some for some in known)
-    is_known = all(some <= languages for some, languages in zip(wanted, known, strict=True))
-    return settings.tokenizer.vocabulary or ("new" if translates and not is_known else "own")
+        sources = targets = sources + targets
+    wanted = list_directions(settings.data.source_language, settings.data.target_language)
+    is_known = all(
+        any(is_same(one.source, source) for source in sources) and any(is_same(one.target, target) for target in targets)
+        for one in wanted
+    )
+    return "own" if is_known or not directions else "new"
 
 
 def choose_model(settings: ModelSettings, pairs: int) -> ModelSettings:

@@ -41,15 +41,24 @@ OWN_FILES = {
 }
 
 
+RECORDS = {"data": "prepared.json", "text": "text.json"}  # by which those are known as a run's
+
+
 def check_directory(out: Path) -> None:
     if out.exists() and not out.is_dir():
         raise RequestError(f"{out} is a file.", "Give --out a directory.")
     with writing(out):
         out.mkdir(parents=True, exist_ok=True)
         names = sorted(path.name for path in out.iterdir() if not path.name.startswith("."))
-    other = [name for name in names if name not in OWN_FILES]
+    other = [name for name in names if name not in OWN_FILES or _is_foreign(out / name)]
     if other and "config.yaml" not in names:
         raise RequestError(f"{out} holds something that is no run: {', '.join(other[:5])}.", "Give --out a new directory.")
+
+
+def _is_foreign(directory: Path) -> bool:
+    """What bears the name of something that a run makes anew, and is not a run's."""
+    record = RECORDS.get(directory.name)
+    return bool(record) and not (directory / record).exists() and any(directory.iterdir())
 
 
 @contextmanager

@@ -28,7 +28,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Gain:
-    """On the test part, and which of the two models to take."""
+    """On the test part, and which of the two models to take by validation."""
 
     sentences: int  # translated back, and kept
     scores: list[Score]
@@ -50,7 +50,7 @@ class Gain:
 
 
 def find_gain(out: Path, forward: Path, sentences: int, metric: str, display: Display) -> Gain:
-    """Where the test cannot tell them apart, `metric` of validation names the model: a test part is not there to choose by."""
+    """`metric` of validation names the model to take: a test part is there to tell what was gained, not to choose by."""
     tested = {name: [read_tested(run / "test.jsonl")] for name, run in (("without", forward), ("with", out))}
     evaluation = evaluate_tested(tested, None, display.update)
     display.close()
@@ -61,13 +61,10 @@ def find_gain(out: Path, forward: Path, sentences: int, metric: str, display: Di
         if one.metric in COMPARED
     ]
     story = f"Back-translation of {sentences:,} sentences: {'; '.join(one.tell() for one in scores)}."
-    verdicts = {one.comparison.verdict for one in scores}
-    if "better" in verdicts and "worse" not in verdicts:
-        return Gain(sentences, scores, out / "best", f"{story} It helped: take {out / 'best'}.")
-    if "worse" in verdicts and "better" not in verdicts:
-        return Gain(sentences, scores, forward / "best", f"{story} It did harm: take {forward / 'best'}.")
+    verdicts = {one.comparison.verdict for one in scores} & {"better", "worse"}
+    told = {("better",): "It helped", ("worse",): "It did harm"}.get(tuple(verdicts), "It did not clearly help")
     model = max(out, forward, key=lambda run: _validated(run, metric)) / "best"
-    return Gain(sentences, scores, model, f"{story} It did not clearly help; by validation, take {model}.")
+    return Gain(sentences, scores, model, f"{story} {told}; by validation, take {model}.")
 
 
 def _validated(run: Path, metric: str) -> float:

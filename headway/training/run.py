@@ -56,7 +56,7 @@ from headway.training.fast_form import make_fast_form
 from headway.training.group import Group, join_torchrun
 from headway.training.loop import Keep, Trainer, Weights
 from headway.training.machine import choose_division
-from headway.training.request import check_request, family_of
+from headway.training.request import DROPOUTS, check_request, family_of
 from headway.training.start import describe_start, follow_start, read_start, shape_of
 from headway.training.state import State, list_checkpoints, load_judged_weights, newest_whole
 from headway.training.team import Orders, build_run_objective, build_validator, describe, follow, lead
@@ -135,7 +135,11 @@ def prepare_run(settings: Settings, out: Path, display: Display, torchrun: Group
     checkpoint = newest_whole(out / "checkpoints", display.say)
     start = read_start(settings)
     if start:
-        settings = follow_start(settings, start)
+        followed = follow_start(settings, start)
+        if followed.tokenizer.vocabulary != settings.tokenizer.vocabulary and followed.tokenizer.vocabulary == "new":
+            known = ", ".join(map(str, start.manifest.directions))
+            display.say(f"{start.directory} translates {known}: others want a new vocabulary; --vocabulary own keeps its own.")
+        settings = followed
     described = describe_start(start, settings) if start else None
     if checkpoint:
         refuse_other_settings(settings, out)
@@ -168,6 +172,11 @@ def _resolve(
         model = choose_model(settings.model, prepared.pairs_per_epoch)
         architecture = build_family(family, model, _needs(settings, prepared, pictures=pictures))
         settings = settings.model_copy(update={"model": model})
+    if settings.training.r_drop and not any(getattr(architecture, name, 0) for name in DROPOUTS):
+        raise RequestError(
+            "Without dropout both readings of a batch are the same, and --r-drop has nothing to compare.",
+            "Give it a dropout, or leave --r-drop out.",
+        )
     shape = {name: value for name, value in vars(architecture).items() if name in ModelSettings.model_fields}
     model = settings.model.model_copy(update={name: v for name, v in shape.items() if not isinstance(v, bool)})
     chosen = settings.model_copy(update={"model": model, "data": choose_data(settings.data)})
@@ -197,16 +206,17 @@ def _bundle_writer(orders: Orders, prepared: Prepared, scope: Scope | None) -> K
     kept = None if settings.tokenizer.vocabulary == "new" else settings.training.init
     sentences = share_of_sentences([source for source, _ in prepared.valid]) >= SENTENCES
     half = [0.5] * a.channels if isinstance(a, VitArchitecture) else []
+    learned = [one for one in directions_of(settings) if str(one) not in prepared.facts.missing]
     manifest = Manifest(
         architecture=a,
         task=settings.data.task,
-        source_language=settings.data.source_language,
-        target_language=settings.data.target_language,
+        source_language=",".join(dict.fromkeys(one.source for one in learned)),
+        target_language=",".join(dict.fromkeys(one.target for one in learned)),
         tokenizer=read_manifest(Path(kept)).tokenizer if kept else settings.tokenizer,
         decoding=settings.decoding,
         scope=scope,
         lines=Lines(sentences=sentences, longest=max(1, int(prepared.train.source_lengths.max()))),
-        directions=[one for one in directions_of(settings) if str(one) not in prepared.facts.missing],
+        directions=learned,
         prefixes=list_prefixes(settings.data.prefix),
         pictures=Pictures(mean=half, deviation=half) if half else None,
     )

@@ -31,9 +31,9 @@ def follow_start(settings: Settings, bundle: Bundle) -> Settings:
     """What the model decides before anything is read: its family, whose vocabulary it is, how much it reads at once."""
     model = settings.model.model_copy(update={"family": bundle.manifest.architecture.kind})
     settings = within_positions(settings.model_copy(update={"model": model}), bundle)
-    if choose_vocabulary(settings, bundle) == "own":
-        return settings
-    return settings.model_copy(update={"tokenizer": settings.tokenizer.model_copy(update={"vocabulary": "new"})})
+    new = choose_vocabulary(settings, bundle) == "new"
+    tokenizer = settings.tokenizer.model_copy(update={"vocabulary": "new" if new else None})
+    return settings.model_copy(update={"tokenizer": tokenizer})
 
 
 def describe_start(bundle: Bundle, settings: Settings) -> Start:

@@ -83,7 +83,8 @@ def find_origins(old: Tokenizer, new: Tokenizer) -> Origins:
         if mark is not None:
             origins[mark] = [] if old_mark is None else [old_mark]
     own = sum(map(bool, origins))
-    others = [n for n, some in enumerate(origins) if not some and n not in by_use and not BYTE.fullmatch(pieces[n])]
+    whole = {*by_use, *new.tags}  # which mean nothing by their letters
+    others = [n for n, some in enumerate(origins) if not some and n not in whole and not BYTE.fullmatch(pieces[n])]
     for number, parts in zip(others, old.cut([pieces[n] for n in others]), strict=True):
         origins[number] = [part for part in parts if part != old.unk]
     return Origins(origins, own)

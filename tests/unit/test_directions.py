@@ -28,6 +28,12 @@ def test_names_that_are_none(wrong: str) -> None:
         list_directions(wrong, "de")
 
 
+@pytest.mark.parametrize(("given", "idle"), [(("en,de", "de"), "de of --from"), (("en", "en,de"), "en of --to")])
+def test_each_language_has_another_to_go_to(given: tuple[str, str], idle: str) -> None:
+    with pytest.raises(RequestError, match=f"no other language to translate to or from: {idle}"):
+        list_directions(*given)
+
+
 def test_one_is_chosen_where_that_makes_a_difference() -> None:
     several = list_directions("en,fr", "de,twi")
     assert name(match_directions(several, "twi", "fr")) == ["<2twi> fr → twi"]

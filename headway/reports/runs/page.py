@@ -9,6 +9,7 @@ from headway.architectures import Architecture
 from headway.atomic import write_file
 from headway.config import Settings, fields
 from headway.data.facts import Facts
+from headway.directions import tell_option
 from headway.evaluation.evaluation import Evaluation
 from headway.progress import duration
 from headway.reports.charts import Curve, Plot, make_plot, tell
@@ -196,7 +197,7 @@ def _commands(run: RunRecord) -> list[tuple[str, str]]:
         return []
     if run.task == "translate":
         source = run.settings.data.source_language.split(",")[0] or "txt"
-        chosen = next((f" --to {one.target}" for one in run.manifest.directions if one.prefix), "")
+        chosen = tell_option(run.manifest.directions)
         commands = [
             ("Translate a file", f"headway translate {model}{chosen} < text.{source}"),
             ("See where it looks", f"headway inspect {model}{chosen} 'Some text.'"),

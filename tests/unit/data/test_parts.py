@@ -42,6 +42,17 @@ def test_nested_reproducible_and_apart_from_what_is_held_out(tmp_path: Path):
     assert cut(tmp_path / "c", data, seed=2)[0] != lines
 
 
+def test_a_sentence_is_the_same_whatever_stands_before_it(tmp_path: Path):
+    pairs = [(f"one {n}", f"eins {n}") for n in range(100)]
+    others = [(f"one {n}", f"uno {n}") for n in range(100)]  # the same sources, translated otherwise
+    train = [write(tmp_path / "a.tsv", pairs), write(tmp_path / "b.tsv", others)]
+    _, _, held_out = cut(tmp_path / "cut", {"train": train, "prefix": ["", "<b> "], "held_out": 10})
+    bare = {sentence.removeprefix("<b> ") for sentence in held_out}
+    for number in (0, 1):
+        lines = name_part(tmp_path / "cut" / "parts", "half", number).read_text().splitlines()
+        assert lines and not {line.split("\t")[0] for line in lines} & bare
+
+
 def test_a_given_part_takes_nothing_away_and_a_prefix_is_not_written_twice(tmp_path: Path):
     pairs = [(f"one {n}", f"eins {n}") for n in range(80)]
     train, valid = write(tmp_path / "all.tsv", pairs), write(tmp_path / "valid.tsv", pairs[:10])

@@ -30,6 +30,7 @@ def test_each_is_a_row_of_its_own_name():
 
 def test_values_may_have_spaces_and_lists_one_value():
     assert parse_changes("train='my text.tsv'") == {("data", "train"): ["my text.tsv"]}
+    assert parse_changes("train=a.tsv train=b.tsv") == {("data", "train"): ["a.tsv", "b.tsv"]}
 
 
 @pytest.mark.parametrize(
@@ -42,6 +43,10 @@ def test_values_may_have_spaces_and_lists_one_value():
         ("n-heads=3", "not a multiple of n_heads 3"),
         ("hidden=0.2", "has no --hidden"),
         ("seed=4", "--seeds"),
+        ("dropout=0.1 dropout=0.2", "has dropout twice"),
+        ("monolingual-target=more.de", "Leave out --monolingual-target"),
+        ("to=de,fr", "one direction"),
+        ("family=t5", "the paper's model"),
         (" ", "names no change"),
         ("train='x", "No closing quotation"),
     ],

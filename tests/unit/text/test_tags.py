@@ -40,13 +40,19 @@ def test_no_tag_comes_out_as_text_and_no_text_gets_lost(tokenizer: SentencePiece
         ("<2de> ", ["<2de>"]),
         ("<2de> <news-1> ", ["<2de>", "<news-1>"]),
         ("reverse: ", []),
-        ("<a>", []),
+        ("<2de> reverse: ", ["<2de>"]),
         ("<a b> ", []),
         ("", []),
     ],
 )
 def test_tags_are_words_in_brackets(prefix: str, tags: list[str]) -> None:
     assert find_tags(prefix) == tags
+
+
+@pytest.mark.parametrize("unended", ["<news>", "<2de> <news>"])
+def test_a_tag_ends_with_a_space(unended: str) -> None:
+    with pytest.raises(RequestError, match="a tag without a space after it"):
+        find_tags(unended)
 
 
 @pytest.mark.parametrize("taken", ["<s> ", "<2de> <unk> ", "<mask> ", "<0x41> ", "<extra_id_7> "])

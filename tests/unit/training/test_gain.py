@@ -22,17 +22,18 @@ def compare(directory: Path, with_it: str, without: str, valid: float = 50.0) ->
 
 
 @pytest.mark.parametrize(
-    ("with_it", "without", "verdict", "taken"), [("number", "n", "better", "best"), ("n", "number", "worse", "forward/best")]
+    ("with_it", "without", "verdict", "words"),
+    [("number", "n", "better", "It helped"), ("n", "number", "worse", "It did harm")],
 )
-def test_a_clear_difference(tmp_path: Path, with_it: str, without: str, verdict: str, taken: str):
-    gain = compare(tmp_path, with_it, without)
+def test_a_clear_difference_is_told_and_chooses_nothing(tmp_path: Path, with_it: str, without: str, verdict: str, words: str):
+    gain = compare(tmp_path, with_it, without, valid=49.0)
     bleu = gain.scores[0]
     told = f"BLEU {bleu.with_it:.1f} against {bleu.without:.1f} without it, {verdict} (p "
     assert gain.story.startswith(f"Back-translation of 12,345 sentences: {told}")
-    assert gain.model == tmp_path / taken and gain.story.endswith(f"take {tmp_path / taken}.")
+    assert gain.model == tmp_path / "best" and gain.story.endswith(f"{words}; by validation, take {gain.model}.")
     assert json.loads(gain.to_json())["scores"]["chrf"]["verdict"] == verdict
 
 
-def test_of_two_that_the_test_cannot_tell_apart_validation_names_one(tmp_path: Path):
+def test_validation_names_the_model(tmp_path: Path):
     gain = compare(tmp_path, "number", "number", valid=51.0)
     assert "did not clearly help" in gain.story and gain.model == tmp_path / "forward" / "best"

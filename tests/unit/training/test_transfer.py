@@ -84,6 +84,8 @@ def test_marks_come_from_the_marks_of_their_use_and_nothing_from_the_unknown(new
     assert old.pieces(origins[pieces.index("a")]) == ["a"]
     with_marks = SentencePieceTokenizer.train(["ash elm"] * 20, kind="char", vocab_size=500, marks=SENTINELS)
     assert not any(find_origins(old, with_marks).old[mark] for mark in with_marks.sentinels)
+    tagged = SentencePieceTokenizer.train(["ash elm"] * 20, kind="char", vocab_size=500, tags=["<a>"])
+    assert not any(find_origins(old, tagged).old[tag] for tag in tagged.tags)  # which is more than its letters
 
 
 def test_it_is_told_how_many_are_new(new: SentencePieceTokenizer) -> None:
@@ -104,6 +106,7 @@ def test_it_is_told_how_many_are_new(new: SentencePieceTokenizer) -> None:
         (("fr", "de"), "target", "translate", "new"),
         (("en,de", "en,de"), "all", "translate", "own"),
         (("en", "de,twi"), "all", "translate", "new"),
+        (("en", "de-AT"), "target", "translate", "own"),
         (("", ""), "all", "denoise", "own"),
     ],
 )
@@ -113,7 +116,7 @@ def test_other_languages_want_another_vocabulary(
     start = read_bundle(write_model(tmp_path / "start", tie=tie))
     settings = build_settings({"data": {"task": task, "from": languages[0], "to": languages[1]}})
     assert choose_vocabulary(settings, start) == chosen
-    unknown = start.manifest.model_copy(update={"target_language": ""})
+    unknown = start.manifest.model_copy(update={"directions": []})
     assert choose_vocabulary(settings, Bundle(start.directory, unknown, start.tokenizers)) == "own"
 
 
