@@ -174,13 +174,14 @@ def run(step: Step) -> bool:
     done = subprocess.run(step.command, env=environment, check=False)
     came_through = done.returncode == 0
     if came_through and step.copied_from:
-        _copy(step.copied_from, step.results)
+        copy_results(step.copied_from, step.results)
     came_through = came_through and step.results.exists()
     print(f"{step.name} {'took' if came_through else 'FAILED after'} {duration(time.monotonic() - begun)}", flush=True)
     return came_through
 
 
-def _copy(made: Path, kept: Path) -> None:
+def copy_results(made: Path, kept: Path) -> None:
+    """What an experiment has found, without its models."""
     shutil.rmtree(kept, ignore_errors=True)
     kept.mkdir(parents=True)
     for pattern in KEPT:

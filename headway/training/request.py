@@ -103,7 +103,7 @@ def check_start(settings: Settings, start: Bundle) -> None:
     elif one := _find_untagged(settings, start):
         languages = f"--from {start.manifest.source_language} --to {start.manifest.target_language}"
         raise RequestError(
-            f"{start.directory} reads {one.prefix}before what it is to translate into {one.target}; this run would leave it out.",
+            f"{start.directory} reads {one.prefix}before what it is to translate into {one.target}; this run would not.",
             f"Name all its languages, {languages}: corpora may be for some of them alone.",
         )
     given = _find_given(settings.model) if new else {**_find_given(settings.model), **_find_given(settings.tokenizer)}
