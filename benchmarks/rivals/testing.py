@@ -22,6 +22,8 @@ class Facts:
     decoding: DecodingSettings
     lines: Lines
     scope: None = None
+    directions: tuple[()] = ()
+    prefixes: tuple[()] = ()
 
 
 @dataclass(frozen=True)

@@ -100,7 +100,13 @@ def run(
         str | None, typer.Option(help="run on a Ray cluster at this address; without one, on a new one of this machine")
     ] = None,
 ) -> None:
-    search = {"beam": beam, "length_penalty": length_penalty, "penalty": penalty, "patience": patience, "nbest": nbest}
+    search: dict[str, Any] = {
+        "beam": beam,
+        "length_penalty": length_penalty,
+        "penalty": penalty,
+        "patience": patience,
+        "nbest": nbest,
+    }
     search |= {"max_extra": max_extra, "min_length": min_length, "no_repeat_ngram": no_repeat_ngram}
     search |= {"top_k": top_k, "top_p": top_p, "temperature": temperature, "seed": seed}
     search |= {"to": to, "from_": from_, "source_prefix": source_prefix}

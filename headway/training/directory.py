@@ -58,7 +58,7 @@ def check_directory(out: Path) -> None:
 def _is_foreign(directory: Path) -> bool:
     """What bears the name of something that a run makes anew, and is not a run's."""
     record = RECORDS.get(directory.name)
-    return bool(record) and not (directory / record).exists() and any(directory.iterdir())
+    return record is not None and not (directory / record).exists() and any(directory.iterdir())
 
 
 @contextmanager

@@ -62,7 +62,7 @@ def find_gain(out: Path, forward: Path, sentences: int, metric: str, display: Di
     ]
     story = f"Back-translation of {sentences:,} sentences: {'; '.join(one.tell() for one in scores)}."
     verdicts = {one.comparison.verdict for one in scores} & {"better", "worse"}
-    told = {("better",): "It helped", ("worse",): "It did harm"}.get(tuple(verdicts), "It did not clearly help")
+    told = "It helped" if verdicts == {"better"} else "It did harm" if verdicts == {"worse"} else "It did not clearly help"
     model = max(out, forward, key=lambda run: _validated(run, metric)) / "best"
     return Gain(sentences, scores, model, f"{story} {told}; by validation, take {model}.")
 
