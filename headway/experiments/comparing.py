@@ -158,7 +158,7 @@ def draw_differences(figures: Sequence[dict[str, Any]], stem: Path, title: str, 
     panel.spines["left"].set_visible(False)
     panel.tick_params(axis="y", labelcolor=INK)
     if with_paper:
-        panel.legend(frameon=False, loc="lower left", fontsize=8.5, labelcolor=QUIET)
+        panel.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, fontsize=8.5, labelcolor=QUIET)
     write_title(figure, title, story)
     return save_figure(figure, stem)
 
