@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from headway.nn.attention import Kernel, MultiHeadAttention, attention, fast_attention
+from headway.nn.attention import Kernel, MultiHeadAttention, equation_1, fast_attention
 from headway.nn.cache import KeyValue
 
 HEAD_WIDTH = 64  # as in the paper's models; a layer that is narrower has one head
@@ -42,20 +42,6 @@ class DecodingLayer(Layer, Protocol[State]):
     def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """x [B, 1, d] is the position after those."""
         ...
-
-
-def equation_1(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    *,
-    mask: Tensor | None,
-    bias: Tensor | None,
-    scale: float | None,
-    keep: Tensor | None = None,
-) -> Tensor:
-    """`attention` as a kernel: the written-out formula, which holds all weights."""
-    return attention(query, key, value, mask=mask, bias=bias, scale=scale, keep=keep)[0]
 
 
 class SelfAttention(nn.Module):

@@ -22,7 +22,7 @@ from headway.bundle import TOKENIZER, Bundle, Manifest
 from headway.errors import BundleError, HeadwayError, RequestError
 from headway.models.transformer import Transformer
 from headway.models.weights import set_weights
-from headway.nn.attention import MultiHeadAttention, attention
+from headway.nn.attention import MultiHeadAttention, equation_1
 from headway.nn.cache import DecoderCache, KeyValue, LayerCache
 from headway.nn.positions import SinusoidalPositions, sinusoids
 from headway.text.tokenizer import SentencePieceTokenizer, Tokenizers
@@ -133,24 +133,11 @@ class _AnyPositions(nn.Module):
         return sinusoids(torch.arange(start, start + length), self.d_model)
 
 
-def _written_out(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    *,
-    mask: Tensor | None,
-    bias: Tensor | None,
-    scale: float | None,
-    keep: Tensor | None = None,
-) -> Tensor:
-    return attention(query, key, value, mask=mask, bias=bias, scale=scale, keep=keep)[0]
-
-
 def _make_traceable(model: Transformer) -> None:
     """Put parts in place that do the same by plain operations, whatever the lengths."""
     for part in model.modules():
         if isinstance(part, MultiHeadAttention):
-            part.kernel = _written_out
+            part.kernel = equation_1
     if isinstance(model.positions, SinusoidalPositions):
         model.positions = _AnyPositions(model.positions.d_model)  # type: ignore[assignment]
 

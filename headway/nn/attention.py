@@ -61,7 +61,7 @@ def fast_attention(
     if query.requires_grad and (short or keep is not None) and (bias is None or len(bias) == 1):
         return short_attention(query, key, value, mask=mask, bias=bias, scale=scale, keep=keep)
     if keep is not None:
-        return attention(query, key, value, mask=mask, bias=bias, scale=scale, keep=keep)[0]
+        return equation_1(query, key, value, mask=mask, bias=bias, scale=scale, keep=keep)
     if bias is not None:
         mask = bias if mask is None else bias.masked_fill(~mask, -math.inf)
     return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scale)
@@ -81,6 +81,20 @@ class Kernel(Protocol):
         scale: float | None,
         keep: Tensor | None = None,
     ) -> Tensor: ...
+
+
+def equation_1(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    scale: float | None,
+    keep: Tensor | None = None,
+) -> Tensor:
+    """`attention` as a kernel: the written-out formula, which holds all weights."""
+    return attention(query, key, value, mask=mask, bias=bias, scale=scale, keep=keep)[0]
 
 
 class MultiHeadAttention(nn.Module):

@@ -24,8 +24,8 @@ from headway.experiments.layers_compared import (
     OneHead,
     RestrictedSelfAttention,
     SelfAttention,
-    equation_1,
 )
+from headway.nn.attention import equation_1
 from headway.progress import Display
 
 TINY = Sizes(
