@@ -35,6 +35,7 @@ from headway.errors import RequestError
 
 if TYPE_CHECKING:
     from headway.cli.entrants import Entrant
+    from headway.cli.given_files import Text
 
 
 def run(
@@ -73,7 +74,7 @@ def run(
 ) -> None:
     from headway.cli.entrants import check_directions, check_endings, name_entrants, note_other_settings, read_translations
     from headway.cli.evaluation_table import print_evaluation
-    from headway.cli.given_files import check_given, check_together, read_text
+    from headway.cli.given_files import check_given, read_text
     from headway.data.readers import check_file
     from headway.evaluation.evaluate import check_draws, check_references, evaluate
     from headway.evaluation.record import to_dict
@@ -107,12 +108,7 @@ def run(
         check_endings(entrants, source, references)
     texts = [read_text(path, "references") for path in references]
     streams = [text.lines for text in texts]
-    sources = None
-    if source:
-        text = read_text(source, "source")
-        for reference in texts:
-            check_together(text, reference)
-        sources = text.lines
+    sources = _read_source(source, texts) if source else None
     written = read_translations(entrants, texts)
     check_references(streams)
     search = {"beam": beam, "length_penalty": length_penalty, "penalty": penalty, "source_prefix": source_prefix, **ways}
@@ -190,6 +186,15 @@ def _refuse_search(
             f"{' and '.join(given)} would change nothing: translations that are there already are not made again.",
             f"Leave out {' and '.join(given)}, or give a model and --source in place of --hypotheses.",
         )
+
+
+def _read_source(source: Path, references: "list[Text]") -> list[str]:
+    from headway.cli.given_files import check_together, read_text
+
+    text = read_text(source, "source")
+    for reference in references:
+        check_together(text, reference)
+    return text.lines
 
 
 def _read_all(paths: list[Path]) -> Iterator[str]:
