@@ -13,17 +13,16 @@ from headway.config import override
 from headway.decoding.options import Options, choose_sampling
 from headway.decoding.ranking import Hypothesis, Ranked, rank
 from headway.decoding.ranking import length_penalty as length_penalty_of
-from headway.directions import match_directions
 from headway.engines.batching import batches_by_length
 from headway.engines.choice import ComputeType, EngineName, Engines
 from headway.engines.engine import Engine, Job
 from headway.errors import RequestError
 from headway.export.ctranslate2 import POSITIONS as LONGEST
 from headway.family.kinds import require
+from headway.reading import Part, Reader, check_texts
 from headway.text.glossary import Glossary
 from headway.text.labels import label_pieces
-from headway.text.sentences import join, segment
-from headway.text.tags import put_before
+from headway.text.sentences import join
 from headway.text.words import align_words, number_words
 from headway.translation import Translation, put_together
 
@@ -56,22 +55,14 @@ class Inside:
     biased: bool = False  # something is added to them by distance (T5)
 
 
-@dataclass(frozen=True)
-class _Part:
-    """What is translated at once: as the user wrote it, and as the model reads it, without white space around it."""
-
-    text: str
-    read: str
-
-
 class Translator:
     """What is not given to a method is as in the bundle. Several threads may use one."""
 
     def __init__(self, engines: Engines) -> None:
         manifest = engines.bundles[0].manifest
         self.engines, self.tokenizers = engines, engines.bundles[0].tokenizers
-        self.decoding, self.scope, self.lines = manifest.decoding, manifest.scope, manifest.lines
-        self.directions, self.own_prefixes = manifest.directions, manifest.prefixes
+        self.decoding, self.scope, self.directions = manifest.decoding, manifest.scope, manifest.directions
+        self.reader = Reader(self.tokenizers.source, manifest.directions, manifest.prefixes, manifest.lines)
 
     def translate(
         self,
@@ -101,9 +92,9 @@ class Translator:
         """
         options = self.options(**search)
         prefixes = [prefixes] * len(texts) if isinstance(prefixes, str) else prefixes
-        _check_texts(texts, prefixes=prefixes, required=required)
+        check_texts(texts, prefixes=prefixes, required=required)
         whole = [bool(prefixes and prefixes[n]) or bool(required and required[n]) for n in range(len(texts))]
-        parts = self._segment(texts, whole, self._find_prefixes(texts, to, from_, source_prefix))
+        parts = self.reader.segment(texts, to, from_, source_prefix, whole)
         rows = [(number, part.text) for number, some in enumerate(parts) for part in some]
         reads = [part.read for some in parts for part in some]
         chosen = [row for row, text in enumerate(reads) if text]
@@ -190,8 +181,8 @@ class Translator:
         Each pair is taken whole, however many sentences it has.
         """
         options = self.options(length_penalty=length_penalty, penalty=penalty)
-        _check_texts(sources, targets=targets)
-        cut = self.tokenizers.source.encode(self._read_whole([text.strip() for text in sources], to, from_, source_prefix))
+        check_texts(sources, targets=targets)
+        cut = self.reader.cut_whole([text.strip() for text in sources], to, from_, source_prefix)
         written = self.tokenizers.target.encode([text.strip() for text in targets])
         longest = max([*map(len, cut), *map(len, written)], default=0)
         engine = self.engines.choose([f"take {longest:,} pieces at once"] if longest >= LONGEST else [])
@@ -211,8 +202,8 @@ class Translator:
     def stream(self, text: str, *, to: str = "", from_: str = "", source_prefix: str = "", **search: Any) -> Iterator[str]:
         """The translation of one text, piece by piece, as soon as each is certain; together they are what `translate` gives."""
         options = self.options(**search)
-        _check_texts([text])
-        (parts,) = self._segment([text], [False], self._find_prefixes([text], to, from_, source_prefix))
+        check_texts([text])
+        (parts,) = self.reader.segment([text], to, from_, source_prefix)
         beamed = options.beam > 1 and not options.sampling
         engine = self.engines.choose(
             ["hand out pieces one by one with a beam"] if beamed else [], seeded=options.seed is not None
@@ -220,7 +211,7 @@ class Translator:
         extra = search.get("max_extra") or self.decoding.max_extra
         return self._stream(engine, parts, options, extra)
 
-    def _stream(self, engine: Engine, some: list["_Part"], options: Options, extra: int) -> Iterator[str]:
+    def _stream(self, engine: Engine, some: list[Part], options: Options, extra: int) -> Iterator[str]:
         told, parts = "", [part.text for part in some]
         texts: list[str] = []
         for number, part in enumerate(some):
@@ -254,10 +245,10 @@ class Translator:
 
         The tag of the direction is one of the pieces.
         """
-        _check_texts(texts)
+        check_texts(texts)
         self.engines.choose(["show the encoder's output"])
         engine = self.engines.torch
-        pieces = self.tokenizers.source.encode(self._read_whole(texts, to, from_, source_prefix))
+        pieces = self.reader.cut_whole(texts, to, from_, source_prefix)
         results: list[np.ndarray] = [np.empty(0)] * len(texts)
         done = 0
         size = batch_tokens or self.decoding.batch_tokens or engine.batch_tokens
@@ -317,57 +308,7 @@ class Translator:
 
     def cut_source(self, text: str, *, to: str = "", from_: str = "", source_prefix: str = "") -> list[int]:
         """The pieces that the model reads of a text that is taken whole."""
-        return self.tokenizers.source.encode(self._read_whole([text], to, from_, source_prefix))[0]
-
-    def _find_prefixes(
-        self, texts: Sequence[str], to: Sequence[str] | str, from_: Sequence[str] | str, source_prefix: str
-    ) -> list[str]:
-        """What is put before each sentence of each text."""
-        if isinstance(to, str) and isinstance(from_, str):
-            return [match_directions(self.directions, to, from_)[0].prefix + source_prefix] * len(texts)
-        asked = [[given] * len(texts) if isinstance(given, str) else given for given in (to, from_)]
-        _check_texts(texts, to=asked[0], from_=asked[1])
-        ways = list(zip(*asked, strict=True))
-        found = {way: match_directions(self.directions, *way)[0].prefix for way in set(ways)}
-        return [found[way] + source_prefix for way in ways]
-
-    def _find_own_prefix(self, text: str) -> str:
-        """One of the run's prefixes that the user wrote before the text; it holds for all of its sentences."""
-        prefix = next((prefix for prefix in self.own_prefixes if text.startswith(prefix)), "")
-        return prefix if text[len(prefix) :].strip() else ""
-
-    def _read_whole(
-        self, texts: Sequence[str], to: Sequence[str] | str, from_: Sequence[str] | str, source_prefix: str
-    ) -> list[str]:
-        """What the model reads of texts that are not cut."""
-        prefixes, own = self._find_prefixes(texts, to, from_, source_prefix), map(self._find_own_prefix, texts)
-        both = zip(texts, prefixes, own, strict=True)
-        return [put_before(prefix + written, text.removeprefix(written)) for text, prefix, written in both]
-
-    def _segment(self, texts: Sequence[str], whole: Sequence[bool], prefixes: Sequence[str]) -> list[list["_Part"]]:
-        """The parts of each text that are translated at once; what must stay whole is not cut at its sentences."""
-
-        def count(parts: Sequence[str]) -> list[int]:
-            return [len(pieces) for pieces in self.tokenizers.source.encode(parts)] if parts else []
-
-        own = [self._find_own_prefix(text) for text in texts]
-        rests = [text.removeprefix(written) for text, written in zip(texts, own, strict=True)]
-        before = [prefix + written for prefix, written in zip(prefixes, own, strict=True)]
-        longest = self.lines.longest - max(count(sorted({*before} - {""})), default=0)
-        parts = segment(rests, sentences=self.lines.sentences, longest=max(1, longest), count=count)
-        for number, text in enumerate(texts):
-            if whole[number] and len(parts[number]) > 1:
-                if count([text.strip()])[0] > max(self.lines.longest, LONGEST):
-                    raise RequestError(
-                        f"A text of {len(text):,} characters is too long to begin its translation or to force words into it.",
-                        "Give it sentence by sentence.",
-                    )
-                parts[number] = [rests[number]]
-        found = []
-        for some, written, prefix in zip(parts, own, before, strict=True):
-            as_written = [written + some[0], *some[1:]]
-            found.append([_Part(text, put_before(prefix, bare.strip())) for text, bare in zip(as_written, some, strict=True)])
-        return found
+        return self.reader.cut_whole([text], to, from_, source_prefix)[0]
 
     def _phrases(
         self,
@@ -477,12 +418,3 @@ def _only_torch(job: Job, forced: bool) -> list[str]:
     if longest >= LONGEST:
         asked.append(f"take {longest:,} pieces at once")
     return asked
-
-
-def _check_texts(texts: Sequence[str], **others: Sequence[Any] | None) -> None:
-    """A text is a sequence too, of letters, and is never meant; what goes with the texts is as many as they are."""
-    if isinstance(texts, str):
-        raise TypeError("texts is a list of strings; for one text give [text]")
-    for name, given in others.items():
-        if given is not None and len(given) != len(texts):
-            raise RequestError(f"There are {len(texts):,} texts and {len(given):,} {name}.", "Give one for each text.")

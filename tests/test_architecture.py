@@ -21,7 +21,7 @@ LAYERS = [
     ["bundle"],
     ["export", "imports", "family"],
     ["engines"],
-    ["translation"],
+    ["translation", "reading"],
     ["translator"],
     ["parity", "glass"],
     ["jobs"],

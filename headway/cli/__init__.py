@@ -44,6 +44,8 @@ def main() -> None:
             raise
         print(f"headway: {error}", file=sys.stderr)
         sys.exit(error.exit_code if isinstance(error, HeadwayError) else 1)
+    except KeyboardInterrupt:  # while a verb is still being imported
+        sys.exit(Interrupted.exit_code)
 
 
 def build_app(verb: str | None) -> typer.Typer:

@@ -113,7 +113,8 @@ def _read(spec: str, settings: Settings) -> list[Pair]:
 def _translate_whole(model: Path, record: Record, display: Display) -> list[str]:
     """Every sentence at once, however long."""
     translator = load(model, engine="torch")
-    translator.lines = translator.lines.model_copy(update={"sentences": False, "longest": WITHOUT_CUT})
+    reader = translator.reader
+    reader.lines = reader.lines.model_copy(update={"sentences": False, "longest": WITHOUT_CUT})
     found = translator.translate(record.sources, on_progress=lambda done, total: display.update("Testing", done, total))
     display.close()
     return [one.text for one in found]

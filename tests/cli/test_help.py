@@ -33,3 +33,12 @@ def test_the_version(headway):
 def test_an_unknown_verb(headway):
     result = headway("translat")
     assert result.code == 2 and "Traceback" not in result.err
+
+
+def test_ctrl_c_before_a_verb_has_begun(headway, monkeypatch: pytest.MonkeyPatch):
+    def interrupted(verb: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("headway.cli._import", interrupted)
+    result = headway("translate", "model")
+    assert result.code == 130 and not result.err
