@@ -1,6 +1,6 @@
 """What each setting is worth on two small corpora, one change at a time: the tables of docs/quality.md.
 
-    python benchmarks/quality.py --data DATA [--work runs/quality] [--minutes 20] [--seeds 1]
+    python benchmarks/quality.py --data DATA [--work runs/quality] [--minutes 10] [--seeds 1]
 
 Each corpus is one `headway experiment ablation`, which grows by one question after the other. The corpora are asked side by
 side, each on one core and with the same minutes for every model, so that what costs more per update makes fewer of them, as it
@@ -27,14 +27,15 @@ CORPORA = {  # text to train on, to judge by, languages
     "twi": ("twi_everyday/train", "twi_everyday/val", "en", "twi"),
 }
 QUESTIONS = {
-    "batch": ["batch-tokens=512", "batch-tokens=1024", "batch-tokens=4096"],
+    "optimizer": ["optimizer=adam"],
+    "shape": ["n-layers=2", "n-layers=1", "n-layers=6 n-decoder-layers=2", "d-model=64 d-ff=128", "d-model=256 d-ff=512"],
+    "dropout": ["dropout=0", "dropout=0.1", "dropout=0.3", "attention-dropout=0.1 activation-dropout=0.1", "word-dropout=0.1"],
+    "batch": ["batch-tokens=512", "batch-tokens=2048", "batch-tokens=4096"],
     "rate": ["learning-rate=0.0015", "learning-rate=0.006", "schedule=cosine", "schedule=inverse-sqrt"],
-    "shape": ["n-layers=1", "n-layers=2", "n-layers=6 n-decoder-layers=2", "d-model=64 d-ff=128", "d-model=256 d-ff=512"],
-    "norm": ["norm=post"],
-    "dropout": ["dropout=0.1", "dropout=0.2", "attention-dropout=0.1", "activation-dropout=0.1", "word-dropout=0.1"],
-    "smoothing": ["label-smoothing=0", "label-smoothing=0.2"],
-    "pieces": ["vocab-size=2000", "vocab-size=4000", "vocab-size=12000", "kind=unigram"],
+    "pieces": ["vocab-size=2000", "vocab-size=4000", "kind=unigram"],
     "sampling": ["sampling=0.1", "kind=unigram sampling=0.2"],
+    "norm": ["norm=post"],
+    "smoothing": ["label-smoothing=0", "label-smoothing=0.2"],
     "averaging": ["average=1", "average=10", "ema=0.999"],
     "r-drop": ["r-drop=5"],
     "search": ["beam=1", "beam=10", "length-penalty=0", "length-penalty=1"],
@@ -55,7 +56,7 @@ def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--data", type=Path, required=True, help="directory of the corpora")
     parser.add_argument("--work", type=Path, default=Path("runs/quality"), help="where the models are put")
     parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=list(CORPORA), help="one a core")
-    parser.add_argument("--minutes", type=float, default=20, help="of each model, on one core")
+    parser.add_argument("--minutes", type=float, default=10, help="of each model, on one core")
     parser.add_argument("--seeds", type=int, default=1)
     return parser.parse_args(words)
 

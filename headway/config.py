@@ -1,6 +1,6 @@
 """Every setting of Headway: its name, its meaning, its default, its limits.
 
-`None` means "chosen from the corpus"; a run's `config.yaml` holds what was chosen. The description of a field is also its
+`None` means "chosen by corpus and budget"; a run's `config.yaml` holds what was chosen. The description of a field is also its
 text in `headway train --help`, where every field is an option.
 """
 
@@ -36,7 +36,9 @@ class ModelSettings(Section):
     n_heads: int | None = Field(None, ge=1, description="h, attention heads")
     d_k: int | None = Field(None, ge=1, description="width of a head's queries and keys; d_model / n_heads if not given")
     d_v: int | None = Field(None, ge=1, description="width of a head's values; d_model / n_heads if not given")
-    dropout: float | None = Field(None, ge=0, le=0.99, description="on each sublayer's output and on embeddings plus positions")
+    dropout: float | None = Field(
+        None, ge=0, le=0.99, description="on each sublayer's output and on embeddings plus positions; by preset and budget"
+    )
     attention_dropout: float | None = Field(
         None, ge=0, le=0.99, description="on the weights of attention, after the softmax; 0 if not given"
     )
@@ -149,6 +151,11 @@ class TrainingSettings(Section):
         ge=0,
         description="alpha of R-Drop, as 5: each batch is read twice with other dropout, and both predictions are made to "
         "agree, at twice the price of an update; 0 reads it once",
+    )
+    optimizer: Literal["adam", "muon"] | None = Field(
+        None,
+        description="the paper's Adam, or Muon for the layers' matrices and Adam for the rest, which learns more from as many "
+        "updates; if not given, muon for a new model of two stacks, adam with the paper's schedule, init or shard",
     )
     learning_rate: float | None = Field(
         None, gt=0, description="peak of the schedule; d_model^-0.5 * warmup^-0.5 with the paper's"

@@ -119,7 +119,8 @@ def _start_headway(task: Task) -> list[str | Path]:
         shutil.copytree(task.shared / "data", task.work / "run" / "data")
     words = f"""
         -m headway train --from {SOURCE} --to {TARGET} --preset {task.preset} --vocab-size 8000 --batch-tokens {BATCH_TOKENS}
-        --dropout 0.3 --label-smoothing 0.1 --max-steps {task.steps + 1} --valid-every {task.steps + 1} --valid-sentences 1
+        --optimizer adam --dropout 0.3 --label-smoothing 0.1
+        --max-steps {task.steps + 1} --valid-every {task.steps + 1} --valid-sentences 1
         --patience 0 --average 1"""
     few = task.corpus.cut / "few"
     paths = ["--train", task.corpus.raw / "train", "--valid", few, "--test", few, "--out", task.work / "run"]

@@ -22,7 +22,7 @@ from headway.training.choices import VALIDATIONS, Budget, choose_budget, default
 from headway.training.group import Group
 from headway.training.learner import Learner
 from headway.training.log import MetricsLog
-from headway.training.loop import VALIDATION_SHARE
+from headway.training.loop import MEASURED, VALIDATION_SHARE
 from headway.training.optimizer import learning_rate
 from headway.training.update import compute_gradient
 from headway.training.validation import Validation, Validator
@@ -130,7 +130,7 @@ class Learning:
         """Turn minutes into updates, once, after a start long enough to know what one takes here, and a validation."""
         assert self.training.max_minutes
         allowed = 60 * self.training.max_minutes
-        enough = (self.step >= 20 and self.seconds >= min(60.0, 0.03 * allowed)) or self.seconds >= 0.2 * allowed
+        enough = (self.step >= 20 and self.seconds >= min(60.0, MEASURED * allowed)) or self.seconds >= 0.2 * allowed
         if not self.group.tell("now" if enough else ""):
             return
         each, validation = self.updating / self.step, self.validator.measure(self.learner.model)

@@ -69,15 +69,18 @@ def run(
         )
     settings = read_settings(config_file, given_settings(context, options))
 
-    from headway.experiments.experiment import Experiment, Request, conduct
-    from headway.experiments.variants import complete
+    from headway.experiments.experiment import Experiment, Request, check_experiment, conduct
+    from headway.experiments.variants import complete, settle
     from headway.progress import Display
 
     experiment: Experiment = import_module(f"headway.experiments.{name}")
     if "train" in experiment.TAKES:
-        settings = complete(settings)
+        settings = complete(settings, of_paper=name != "ablation")
     request = Request(settings, out / name, seeds, tuple(rows or ()), model, tuple(dict.fromkeys(vary or ())))
+    check_experiment(name, experiment, request)
     with Display() as display, resumable():
+        if "train" in experiment.TAKES and not model:
+            request = settle(request, display)
         findings = conduct(name, experiment, request, display)
     print_table([findings.columns, *findings.rows[:MOST_ROWS]])
     if len(findings.rows) > MOST_ROWS:

@@ -264,19 +264,22 @@ def _plan_unseen(
     """For a corpus of which only the size is known."""
     from headway.models.presets import build_architecture
     from headway.text.tokenizer import choose_vocab_size
-    from headway.training.choices import resolve
+    from headway.training.choices import estimate_epochs, resolve
     from headway.training.forecast import Size, forecast, imagine_epoch
     from headway.training.group import Group
     from headway.training.machine import choose_division
 
-    settings = resolve(settings, pairs=pairs, target_tokens=round(pairs * (target_length + 1)))
-    characters = round(pairs * (source_length + target_length) * CHARACTERS)
+    characters, target_tokens = round(pairs * (source_length + target_length) * CHARACTERS), round(pairs * (target_length + 1))
     vocabulary, shared = settings.tokenizer.vocab_size or choose_vocab_size(characters), settings.tokenizer.shared
-    architecture = build_architecture(settings.model, source_vocab=vocabulary, target_vocab=vocabulary, shared=shared)
-    settings = settings.model_copy(update={"training": choose_division(settings.training)})
-    epoch = imagine_epoch(pairs, source_length, target_length, architecture, settings.training)
+    epochs = math.inf
+    for _ in range(2):  # the second time with what the first one's budget comes to
+        chosen = resolve(settings, pairs=pairs, target_tokens=target_tokens, epochs=epochs)
+        a = build_architecture(chosen.model, source_vocab=vocabulary, target_vocab=vocabulary, shared=shared)
+        epoch = imagine_epoch(pairs, source_length, target_length, a, chosen.training)
+        epochs = estimate_epochs(settings.training, d_model=a.d_model, target_tokens=target_tokens, operations=epoch.flops)
+    settings = chosen.model_copy(update={"training": choose_division(chosen.training)})
     size, speed = Size(None, pairs, shared), _assume_speed(settings, epoch, used)
-    return forecast(settings, architecture, size, epoch, speed, gpus=others, device=Group().device.type)
+    return forecast(settings, a, size, epoch, speed, gpus=others, device=Group().device.type)
 
 
 def _assume_speed(settings: "Settings", epoch: "Epoch", used: float) -> "Speed":
@@ -298,7 +301,7 @@ def _measure_speed(
     display: "Display",
 ) -> "Speed":
     """Make updates with all processes, as training does. Where an update is too long for that, each of its passes is taken for
-    one: as many tokens at once, only Adam steps more often.
+    one: as many tokens at once, only the optimiser steps more often, and so is the cheaper one.
     """
     from headway.training.forecast import Speed
     from headway.training.team import lead
@@ -306,7 +309,7 @@ def _measure_speed(
     settings, training = orders.settings, orders.settings.training
     assert training.batch_tokens and training.accumulate
     if epoch.tokens_per_update / assumed.tokens_per_second > seconds / 10:
-        one_pass = {"batch_tokens": training.batch_tokens // training.accumulate, "accumulate": 1}
+        one_pass = {"batch_tokens": training.batch_tokens // training.accumulate, "accumulate": 1, "optimizer": "adam"}
         settings = settings.model_copy(update={"training": training.model_copy(update=one_pass)})
     display.update("Starting", 0, None)
     knows_memory = _forget_peak_memory()

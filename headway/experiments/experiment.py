@@ -85,7 +85,6 @@ class Experiment(Protocol):
 
 def conduct(name: str, experiment: Experiment, request: Request, display: Display) -> Findings:
     """Promise, run, and keep what was found: `results.json` and `table.md` beside the pictures."""
-    _check(name, experiment, request)
     with _sitting(name, request) as record:
         display.say(experiment.CLAIM)
         left = experiment.promise(request, display)
@@ -116,7 +115,7 @@ def conduct(name: str, experiment: Experiment, request: Request, display: Displa
     return findings
 
 
-def _check(name: str, experiment: Experiment, request: Request) -> None:
+def check_experiment(name: str, experiment: Experiment, request: Request) -> None:
     """What an experiment does not take would be ignored: it is refused."""
     given: dict[Option, bool] = {
         "train": bool(request.settings.data.train),

@@ -35,7 +35,7 @@ from headway.training.forecast import Figures
 SHARES = {"eighth": 1 / 8, "quarter": 1 / 4, "half": 1 / 2}
 TOGETHER = sum(SHARES.values())  # of the time that training on everything takes
 FEWEST_PAIRS = 100  # of the smallest part
-FIXED = ("batch_tokens", "accumulate", "learning_rate")  # which would follow from the size of each part
+FIXED = ("batch_tokens", "accumulate", "optimizer", "learning_rate")  # which would follow from the size of each part
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,8 @@ def _check(request: Request) -> None:
         )
     if not request.settings.training.max_minutes:
         raise RequestError("The sides of this experiment have the same minutes.", "Give --max-minutes instead.")
+    if request.settings.training.optimizer == "muon":
+        raise RequestError("All sides of this experiment learn with Adam.", "Leave out --optimizer.")
 
 
 def _place(request: Request, variant: Variant) -> Path:

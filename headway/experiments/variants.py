@@ -77,17 +77,36 @@ class Trained:
         return System(self.variant.name, [one.translations for one in self.records])
 
 
-def complete(settings: Settings) -> Settings:
-    """What experiments take where the user does not say: the smallest model, five minutes each, and no early end."""
+def complete(settings: Settings, *, of_paper: bool) -> Settings:
+    """What experiments take where the user does not say: the smallest model, five minutes each, and no early end; for the
+    paper's claims its optimiser.
+    """
     training, model = settings.training, settings.model
     unlimited = not (training.max_minutes or training.max_steps or training.max_epochs)
     budget = {"max_minutes": MINUTES} if unlimited else {}
+    optimizer = training.optimizer or ("adam" if of_paper else None)
     return settings.model_copy(
         update={
             "model": model.model_copy(update={"preset": model.preset or (None if training.init else "tiny")}),
-            "training": training.model_copy(update={"patience": 0, **budget}),
+            "training": training.model_copy(update={"patience": 0, "optimizer": optimizer, **budget}),
         }
     )
+
+
+def settle(request: Request, display: Display) -> Request:
+    """The request with what text and budget decide of dropout and batch, once for all models: rows differ in what they say."""
+    given = request.settings
+    if given.model.dropout is not None and given.training.batch_tokens:
+        return request
+    looked_at = find_run(request, given)
+    chosen = look_at(request, given, display)[0].settings
+    shutil.rmtree(looked_at)  # no model will have these settings
+    updates = {name: getattr(chosen.training, name) for name in ("batch_tokens", "accumulate")}
+    sections = {
+        "model": given.model.model_copy(update={"dropout": chosen.model.dropout}),
+        "training": given.training.model_copy(update=updates),
+    }
+    return replace(request, settings=given.model_copy(update=sections))
 
 
 def choose_rows(request: Request, variants: Sequence[Variant]) -> list[Variant]:

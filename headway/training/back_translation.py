@@ -67,7 +67,7 @@ def train_in_stages(settings: Settings, out: Path, display: Display, scope: Scop
     metric = choose_task(settings.training, "translate").metric or "loss"
     gain = find_gain(out, out / "forward", sum(pairs), metric, display)
     write_file(out / "gained.json", gain.to_json())
-    return replace(result, gained=gain.story)
+    return replace(result, model=gain.model, gained=gain.story)
 
 
 def _check(settings: Settings) -> None:
@@ -136,16 +136,17 @@ class _Stages:
         return self.settings.model_copy(update={"data": data})
 
     def _like_forward(self, settings: Settings) -> Settings:
-        """With the size of model and vocabulary that the first stage chose: more text is to be all that is compared."""
+        """With what the first stage chose of model, vocabulary and updates: more text is to be all that is compared."""
         first = build_settings(read_yaml(self.out / "forward" / "config.yaml"))
-        preset = settings.model.preset or (None if settings.training.init else first.model.preset)
-        size = settings.tokenizer.vocab_size or first.tokenizer.vocab_size
-        return settings.model_copy(
-            update={
-                "model": settings.model.model_copy(update={"preset": preset}),
-                "tokenizer": settings.tokenizer.model_copy(update={"vocab_size": None if settings.training.init else size}),
-            }
-        )
+        chosen = {"training": ("batch_tokens", "accumulate", "optimizer")}
+        if not settings.training.init:
+            chosen |= {"model": ("preset", "dropout"), "tokenizer": ("vocab_size",)}
+        sections = {}
+        for section, names in chosen.items():
+            given, found = getattr(settings, section), getattr(first, section)
+            missing = {name: getattr(found, name) for name in names if getattr(given, name) is None}
+            sections[section] = given.model_copy(update=missing)
+        return settings.model_copy(update=sections)
 
     def _genuine(self) -> dict[str, Any]:
         """Those corpora of which there is something to train on beside the held-out parts."""

@@ -1,6 +1,6 @@
-"""What a run takes when the user does not say: every default that depends on the corpus, in one place.
+"""What a run takes when the user does not say: every default that depends on corpus and budget, in one place.
 
-Each choice follows from few facts: pairs, target tokens of an epoch, updates of an epoch.
+Each choice follows from few facts: pairs, target tokens of an epoch, updates of an epoch, and how many epochs there will be.
 """
 
 import math
@@ -14,11 +14,16 @@ from headway.data.store import Store
 from headway.directions import is_same, list_directions
 from headway.errors import RequestError
 from headway.models.presets import PRESETS
+from headway.training.machine import LEAST_TOKENS, ordinary_speed
 
 VALIDATIONS = 25  # of a run, unless they would take too much of its time
 ASKED = ("max_steps", "max_epochs", "max_minutes", "patience")  # when to stop: may change when a run goes on
 HOW = ("processes", "threads", "recompute", "shard")  # how an update is computed: may change too, an update is what it is
 FOLLOWING = ("warmup", "valid_every", "checkpoint_every")  # settings that follow from a budget
+TRANSLATORS = (None, "transformer", "t5")  # families; None while it is not chosen
+MANY_EPOCHS = 30  # over a text: from there on a model needs all of its preset's dropout
+ENOUGH_UPDATES = 2500  # that a short training is to have before its batches grow to their full size
+LEAST_BATCH = 2 * LEAST_TOKENS  # target tokens that such a batch has at least
 PASS_TOKENS = 4096  # target tokens computed at once: more do not make a processor faster, and take memory
 
 
@@ -56,14 +61,33 @@ def choose_vocabulary(settings: Settings, start: Bundle) -> Literal["own", "new"
     return "own" if is_known or not directions else "new"
 
 
-def choose_model(settings: ModelSettings, pairs: int) -> ModelSettings:
-    """A size that the corpus can fill, with the dropout and the norm that go with it."""
+def choose_model(settings: ModelSettings, pairs: int, epochs: float = math.inf) -> ModelSettings:
+    """A size that the corpus can fill, with the dropout and the norm that go with it. Dropout keeps a text that is read often
+    from being learned by heart; one that is not is only learned slower.
+    """
     preset = settings.preset or ("tiny" if pairs < 100_000 else "small" if pairs < 1_000_000 else "base")
-    of_preset = PRESETS[preset].dropout if settings.family in (None, "transformer", "t5") else 0.1
-    chosen: dict[str, object] = {"preset": preset, "dropout": of_preset if settings.dropout is None else settings.dropout}
+    translates = settings.family in TRANSLATORS
+    dropout = round(PRESETS[preset].dropout * min(1.0, epochs / MANY_EPOCHS), 2) if translates else 0.1
+    chosen: dict[str, object] = {"preset": preset, "dropout": dropout if settings.dropout is None else settings.dropout}
     if settings.family in (None, "transformer"):
         chosen["norm"] = settings.norm or PRESETS[preset].norm
     return settings.model_copy(update=chosen)
+
+
+def estimate_epochs(training: TrainingSettings, *, d_model: int, target_tokens: int, operations: float) -> float:
+    """How often a text will be read, which takes so many floating-point operations each time. What minutes come to is that of
+    an ordinary machine, and not measured: the same command has to choose the same whenever it is given. The paper's training
+    is as it is, however short.
+    """
+    if training.schedule == "paper":
+        return math.inf
+    target_tokens = max(1, target_tokens)
+    budgets = [training.max_epochs or math.inf]
+    if training.max_steps:
+        budgets.append(training.max_steps * (training.batch_tokens or full_batch(d_model, target_tokens)) / target_tokens)
+    if training.max_minutes:
+        budgets.append(60 * training.max_minutes * ordinary_speed() / max(1.0, operations))
+    return default_tokens(target_tokens) / target_tokens if min(budgets) == math.inf else min(budgets)
 
 
 def choose_data(settings: DataSettings) -> DataSettings:
@@ -86,25 +110,40 @@ def choose_training(
     family: Family | None = None,
     d_model: int,
     target_tokens: int,
+    epochs: float = math.inf,
     new_vocabulary: bool = False,
 ) -> TrainingSettings:
     """Batch and rate. Wider models take larger batches, up to the paper's 25,000 tokens, and smaller steps: at d_model 512
-    close to the paper's peak, 7e-4; a third of that for one stack alone. A small corpus needs updates more than it needs large
-    ones. A model that has learned something is not to forget it: it moves less. With a new vocabulary
+    close to the paper's peak, 7e-4; a third of that for one stack alone. A small corpus or a short training needs updates more
+    than it needs large ones. A model that has learned something is not to forget it: it moves less. With a new vocabulary
     it has as much to learn as to keep: half the rate of a new model.
     """
-    rate = 0.384 if family in (None, "transformer", "t5") else 0.128
+    rate = 0.384 if family in TRANSLATORS else 0.128
     if settings.init:
         rate = rate / 2 if new_vocabulary else 0.05
-    by_width = min(25_000, max(1024, d_model**2 // 8))
-    batch_tokens = settings.batch_tokens or min(by_width, max(256, target_tokens // 20))
+    full = full_batch(d_model, target_tokens)
+    if family in TRANSLATORS and epochs < math.inf and not settings.max_steps:  # who counts updates wants them whole
+        full = min(full, max(LEAST_BATCH, round(epochs * target_tokens / ENOUGH_UPDATES)))
+    batch_tokens = settings.batch_tokens or full
     return settings.model_copy(
         update={
             "batch_tokens": batch_tokens,
             "accumulate": settings.accumulate or math.ceil(batch_tokens / PASS_TOKENS),
+            "optimizer": settings.optimizer or choose_optimizer(settings, family),
             "learning_rate": settings.learning_rate or (None if settings.schedule == "paper" else rate / d_model),
         }
     )
+
+
+def full_batch(d_model: int, target_tokens: int) -> int:
+    """Target tokens of an update where there is time enough: as the width wants them, and twenty updates an epoch."""
+    return min(25_000, max(1024, d_model**2 // 8), max(256, target_tokens // 20))
+
+
+def choose_optimizer(settings: TrainingSettings, family: Family | None) -> Literal["adam", "muon"]:
+    """Muon learns faster; but nobody has tried it on models that were begun with Adam, and it needs whole matrices."""
+    new_translator = family in TRANSLATORS and not settings.init
+    return "muon" if new_translator and settings.schedule != "paper" and not settings.shard else "adam"
 
 
 def default_tokens(target_tokens: int) -> int:
@@ -149,14 +188,19 @@ def total_updates(settings: TrainingSettings, *, target_tokens: int, updates_per
     return min(known, default=None)
 
 
-def resolve(settings: Settings, *, pairs: int, target_tokens: int) -> Settings:
-    """The settings of a run with every choice made that the corpus decides; a model to begin with has its own shape."""
-    model = settings.model if settings.training.init else choose_model(settings.model, pairs)
+def resolve(settings: Settings, *, pairs: int, target_tokens: int, epochs: float = math.inf) -> Settings:
+    """The settings of a run with every choice made that corpus and budget decide; a model to begin with has its own shape."""
+    model = settings.model if settings.training.init else choose_model(settings.model, pairs, epochs)
     d_model = model.d_model or PRESETS[model.preset or "tiny"].d_model
     training = choose_task(settings.training, settings.data.task)
     new_vocabulary = settings.tokenizer.vocabulary == "new"
     training = choose_training(
-        training, family=model.family, d_model=d_model, target_tokens=target_tokens, new_vocabulary=new_vocabulary
+        training,
+        family=model.family,
+        d_model=d_model,
+        target_tokens=target_tokens,
+        epochs=epochs,
+        new_vocabulary=new_vocabulary,
     )
     return settings.model_copy(update={"model": model, "data": choose_data(settings.data), "training": training})
 

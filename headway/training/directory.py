@@ -13,7 +13,7 @@ from headway.atomic import write_file, writing
 from headway.bundle import read_manifest
 from headway.config import Settings, build_settings, read_yaml
 from headway.errors import RequestError
-from headway.training.choices import ASKED, HOW
+from headway.training.choices import ASKED, FOLLOWING, HOW
 from headway.training.validation import Validation
 
 OWN_FILES = {
@@ -102,7 +102,7 @@ def refuse_other_settings(settings: Settings, out: Path) -> None:
 
     A setting that is younger than the run was off.
     """
-    stored = build_settings(read_yaml(out / "config.yaml"))
+    stored = _read_settings(out)
     differing = []
     for section in Settings.model_fields:
         old, new = (vars(getattr(which, section)) for which in (stored, settings))
@@ -116,10 +116,23 @@ def refuse_other_settings(settings: Settings, out: Path) -> None:
         )
 
 
-def with_stored_precision(settings: Settings, out: Path) -> Settings:
-    """Another machine might choose another one: a run keeps what it began with."""
-    precision = settings.training.precision or build_settings(read_yaml(out / "config.yaml")).training.precision
-    return settings.model_copy(update={"training": settings.training.model_copy(update={"precision": precision})})
+def with_stored_choices(settings: Settings, out: Path) -> Settings:
+    """Another machine or another budget might choose otherwise: a run keeps the model and the training that it began with."""
+    stored = _read_settings(out)
+    kept = {}
+    for section in ("model", "training"):
+        new, old = getattr(settings, section), vars(getattr(stored, section))
+        free = (*ASKED, *HOW, *FOLLOWING)
+        chosen = {name: old[name] for name, value in vars(new).items() if value is None and name not in free}
+        kept[section] = new.model_copy(update=chosen)
+    return settings.model_copy(update=kept)
+
+
+def _read_settings(out: Path) -> Settings:
+    """Of the run that stands here. Before there was another optimiser, it was Adam."""
+    stored = build_settings(read_yaml(out / "config.yaml"))
+    optimizer = stored.training.optimizer or "adam"
+    return stored.model_copy(update={"training": stored.training.model_copy(update={"optimizer": optimizer})})
 
 
 def best_so_far(out: Path, metric: str) -> float | None:

@@ -18,9 +18,7 @@ from headway.training.loss import ROWS
 from headway.training.update import count_passes, count_readings
 
 USED = 0.5  # share of this machine's peak that updates come to, if they are not measured
-NUMBER = 4  # bytes; weights, gradients and Adam's running means are fp32 whatever the products are
-HELD = 4  # numbers a parameter: itself, its gradient, Adam's two running means
-SAVED = 3  # numbers a parameter of a checkpoint, which has no gradient
+NUMBER = 4  # bytes; weights, gradients and their running means are fp32 whatever the products are
 PROGRAM = 340_000_000  # bytes of a process before it has a model: Python, torch, tokenizers; measured
 SPARE = 1.5  # what the backward pass needs beside what was kept, padding, freed memory that is kept; measured
 
@@ -235,6 +233,14 @@ def count_weights(a: Architecture) -> int:
     return encoder + decoder + last_norms + (rows[a.tie] + positions) * a.d_model
 
 
+def count_moments(a: Architecture, training: TrainingSettings) -> int:
+    """Numbers that the optimiser remembers: Adam two a parameter, Muon one of each matrix in the layers."""
+    attention = a.d_model * a.n_heads * (2 * a.d_k + 2 * a.d_v)
+    feed_forward = 2 * a.d_model * a.d_ff
+    matrices = a.n_layers * (attention + feed_forward) + a.n_decoder_layers * (2 * attention + feed_forward)
+    return 2 * count_weights(a) - (matrices if training.optimizer == "muon" else 0)
+
+
 def count_kept(a: Architecture, lengths: Lengths, *, recompute: bool = False, device: str = "cpu") -> float:
     """Numbers that a forward pass keeps for the backward pass, padding not counted.
 
@@ -275,11 +281,13 @@ def estimate_saving_memory(a: Architecture, training: TrainingSettings) -> float
 
 def _held(a: Architecture, training: TrainingSettings) -> float:
     assert isinstance(training.processes, int)
-    return NUMBER * (HELD + bool(training.ema)) * count_weights(a) / (training.processes if training.shard else 1)
+    gradient = NUMBER * count_weights(a)
+    return (_saved(a, training) + gradient) / (training.processes if training.shard else 1)
 
 
 def _saved(a: Architecture, training: TrainingSettings) -> int:
-    return NUMBER * (SAVED + bool(training.ema)) * count_weights(a)
+    """Bytes of a checkpoint: weights, their moving average if there is one, what the optimiser remembers."""
+    return NUMBER * ((1 + bool(training.ema)) * count_weights(a) + count_moments(a, training))
 
 
 def pass_tokens(training: TrainingSettings, device: str) -> float:

@@ -1,4 +1,4 @@
-"""A model that learns: its loss, its gradient, Adam. How processes share the work is a matter of `Replicas` and `Shards`."""
+"""A model that learns: loss, gradient, optimiser. How processes share the work is a matter of `Replicas` and `Shards`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -11,25 +11,29 @@ from headway.models.build import assemble
 from headway.models.model import Model
 from headway.models.weights import get_weights, set_weights
 from headway.training.ema import MovingAverage
+from headway.training.group import Group
 from headway.training.loss import Loss
-from headway.training.optimizer import build_adam
+from headway.training.optimizer import build_optimizers
 
-MOMENTS = ("exp_avg", "exp_avg_sq")  # Adam's two running means of each parameter
+MOMENTS = ("exp_avg", "exp_avg_sq")  # running means of each parameter's gradient: Adam has both, Muon the first
 
 
 class Learner(ABC):
     """The part of a model that this process holds, and what it does with the others to learn.
 
     `can_give_up`: a process may leave a pass before its end, and the others only find it in the sum. `ema`: the decay of a
-    moving average of the weights; with 0 there is none.
+    moving average of the weights; with 0 there is none. `optimizer` is adam or muon.
     """
 
     can_give_up = True
 
-    def __init__(self, loss: Loss, ema: float) -> None:
+    def __init__(self, loss: Loss, group: Group, ema: float, optimizer: str | None) -> None:
         self.model: Model = loss.model
-        self._loss = loss
-        self._optimizer = build_adam(self.model.parameters())
+        self._loss, self._group = loss, group
+        self._optimizers = build_optimizers(self.model, optimizer, group)
+        self._memories = {
+            parameter: one.state for one in self._optimizers for some in one.param_groups for parameter in some["params"]
+        }
         self._average = MovingAverage(self.model.parameters(), ema) if ema else None
 
     def loss(self, batch: Batch) -> Tensor:
@@ -49,9 +53,10 @@ class Learner(ABC):
         """After the last pass: the gradient of all processes, clipped, is in the parameters. Returns its norm before."""
 
     def step(self, rate: float) -> None:
-        for group in self._optimizer.param_groups:
-            group["lr"] = rate
-        self._optimizer.step()
+        for optimizer in self._optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+            optimizer.step()
         if self._average:
             self._average.update()
 
@@ -77,12 +82,12 @@ class Learner(ABC):
         return {name: self._whole(tensor) for name, tensor in zip(names, self._average.tensors, strict=True)}
 
     def moments(self) -> dict[str, Tensor]:
-        """Adam's memory, by parameter: nothing before the first step."""
+        """The optimiser's memory, by parameter: nothing before the first step."""
         return {
-            f"{moment}/{name}": self._whole(self._optimizer.state[parameter][moment])
+            f"{moment}/{name}": self._whole(self._memory(parameter)[moment])
             for name, parameter in self.model.named_parameters()
             for moment in MOMENTS
-            if parameter in self._optimizer.state
+            if moment in self._memory(parameter)
         }
 
     @torch.no_grad()
@@ -92,13 +97,19 @@ class Learner(ABC):
         """Stand where a model stood after `step` updates."""
         own = dict(self.model.named_parameters())
         set_weights(self.model, {name: self._own(weight, own.get(name, weight)) for name, weight in weights.items()})
-        self._optimizer.state.clear()
+        for optimizer in self._optimizers:
+            optimizer.state.clear()
         for name, parameter in own.items():
-            if moments:
-                found = {moment: self._own(moments[f"{moment}/{name}"], parameter).clone() for moment in MOMENTS}
-                self._optimizer.state[parameter] = {"step": torch.tensor(float(step)), **found}
+            names = {moment: f"{moment}/{name}" for moment in MOMENTS if f"{moment}/{name}" in moments}
+            found = {moment: self._own(moments[full], parameter).clone() for moment, full in names.items()}
+            if found:
+                self._memory(parameter).update({"step": torch.tensor(float(step)), **found})
         if self._average:
             self._average.restore([self._own(average[name], own[name]) for name in own if average], step)
+
+    def _memory(self, parameter: Tensor) -> dict[str, Tensor]:
+        """What the optimiser of a parameter keeps of it."""
+        return self._memories[parameter][parameter]
 
     def _whole(self, tensor: Tensor) -> Tensor:
         return tensor

@@ -45,6 +45,7 @@ from headway.training.update import Gradient, compute_gradient, count_readings
 from headway.training.validation import Validation, Validator
 
 REPORT_EVERY = 10  # updates
+MEASURED = 0.05  # of a budget in minutes: until then updates are timed, but for a minute at most
 UNKNOWN = 10**9  # updates, while minutes are being measured: the rate does not fall yet
 VALIDATION_SHARE = 0.1  # of the time, at most
 EXPLODED = 2.0  # so far above the lowest loss: what was learned is lost
@@ -183,7 +184,7 @@ class Trainer:
             write_file(self.directory / "config.yaml", with_budget(self.settings, self.state.budget).to_yaml())
 
     def _update(self, passes: list[Indices], stopping: bool) -> bool:
-        """One step of Adam on the mean loss over all target tokens of all passes. Returns whether to stop after it."""
+        """One step on the mean loss over all target tokens of all passes. Returns whether to stop after it."""
         state = self.state
         gradient = self._compute_gradient(passes, stopping)
         loss = gradient.loss / gradient.judged
@@ -342,7 +343,7 @@ class Trainer:
     def _is_time_to_measure(self, steps: int, seconds: float) -> bool:
         assert self.settings.training.max_minutes
         allowed = 60 * self.settings.training.max_minutes
-        return (steps >= 20 and seconds >= min(60.0, 0.03 * allowed)) or (steps >= 3 and seconds >= 0.2 * allowed)
+        return (steps >= 20 and seconds >= min(60.0, MEASURED * allowed)) or (steps >= 3 and seconds >= 0.2 * allowed)
 
     def _turn_into_updates(self, update: float, validation: float) -> Budget:
         """What the minutes that are left come to, with the seconds that an update and a validation take."""

@@ -18,6 +18,7 @@ from headway.errors import RequestError
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
+ORDINARY_CORE, ORDINARY_GPU = 40e9, 10e12  # FLOP/s: half of what this project's cores reach at best, a third of a small GPU
 LEAST_TOKENS = 512  # target tokens of an update for each process: less is not worth a process
 
 
@@ -32,12 +33,21 @@ def choose_division(training: TrainingSettings, processes: int | None = None) ->
         raise RequestError(f"There are {torch.cuda.device_count()} GPUs, not {processes}.", "Give fewer --processes.")
     if training.shard and processes == 1:
         raise RequestError("One process has nobody to share a model with.", "Leave --shard out, or give --processes 2 or more.")
+    check_optimizer(training)
     chosen = {
         "processes": processes,
         "threads": training.threads or _choose_threads(processes),
         "precision": training.precision or _choose_precision(),
     }
     return training.model_copy(update=chosen)
+
+
+def check_optimizer(training: TrainingSettings) -> None:
+    if training.shard and training.optimizer == "muon":
+        raise RequestError(
+            "Muon needs whole matrices, and with --shard a process has shares of them.",
+            "Leave --shard out, or train a new model with --optimizer adam.",
+        )
 
 
 def _choose_processes(batch_tokens: int) -> int:
@@ -79,6 +89,11 @@ def threads(number: int | None) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def ordinary_speed() -> float:
+    """FLOP/s that training comes to on an ordinary machine with as many cores or GPUs as this one; not measured."""
+    return ORDINARY_GPU * torch.cuda.device_count() if torch.cuda.is_available() else ORDINARY_CORE * count_cores()
 
 
 def measure_peak(device: torch.device) -> float:

@@ -1,4 +1,4 @@
-"""Section 5.3: Adam, and the learning rate as a pure function of the step."""
+"""Section 5.3: Adam, and the learning rate as a pure function of the step. Beside Adam, for the layers' matrices, Muon."""
 
 import math
 from collections.abc import Iterable
@@ -7,6 +7,9 @@ import torch
 from torch import nn
 
 from headway.config import TrainingSettings
+from headway.models.model import Model
+from headway.training.group import Group
+from headway.training.muon import Muon, find_matrices
 
 
 def learning_rate(settings: TrainingSettings, step: int, *, d_model: int, warmup: int, total: int) -> float:
@@ -18,6 +21,14 @@ def learning_rate(settings: TrainingSettings, step: int, *, d_model: int, warmup
         return inverse_sqrt(step, peak=peak, warmup=warmup)
     falling = cosine if settings.schedule == "cosine" else linear
     return falling(step, peak=peak, warmup=warmup, total=total)
+
+
+def build_optimizers(model: Model, kind: str | None, group: Group) -> list[torch.optim.Optimizer]:
+    """Those that share a model's parameters among them."""
+    if kind != "muon":
+        return [build_adam(model.parameters())]
+    matrices = find_matrices(model)
+    return [Muon(matrices, group), build_adam(parameter for parameter in model.parameters() if parameter not in matrices)]
 
 
 def build_adam(parameters: Iterable[nn.Parameter]) -> torch.optim.Adam:

@@ -22,9 +22,8 @@ BUCKET = 2**19  # numbers; 2 MiB
 
 
 class Replicas(Learner):
-    def __init__(self, loss: Loss, group: Group, ema: float = 0.0) -> None:
-        super().__init__(loss, ema)
-        self._group = group
+    def __init__(self, loss: Loss, group: Group, ema: float = 0.0, optimizer: str | None = "adam") -> None:
+        super().__init__(loss, group, ema, optimizer)
         parameters = list(self.model.parameters())[::-1]  # backward reaches the last layers first
         self._gradient = torch.zeros(sum(parameter.numel() for parameter in parameters), device=group.device)
         self._bucket_of: dict[nn.Parameter, int] = {}

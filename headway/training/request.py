@@ -9,6 +9,7 @@ from headway.errors import RequestError
 from headway.models.presets import Needs, build_family
 from headway.text.tags import find_tags
 from headway.training.choices import choose_family, choose_task, choose_vocabulary
+from headway.training.machine import check_optimizer
 
 FITTING: dict[Task, tuple[Family, ...]] = {
     "translate": ("transformer", "t5"),
@@ -68,6 +69,7 @@ def check_request(settings: Settings) -> None:
             "--vocabulary says what becomes of the vocabulary of a model to begin with, and there is none.",
             "Name one with --init, or leave it out.",
         )
+    check_optimizer(settings.training)
     _check_back_translation(settings)
     choose_task(settings.training, task)
     if task == "translate":

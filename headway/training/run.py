@@ -1,5 +1,6 @@
 """A run, from settings to a tested bundle: prepare, begin or go on, train, average, test."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from headway.errors import HeadwayError, RequestError
 from headway.evaluation.evaluation import Evaluation
 from headway.export.ctranslate2 import check_convertible
 from headway.models.build import build
+from headway.models.flops import Lengths, training_flops
 from headway.models.presets import Needs, build_family
 from headway.models.weights import average_weights, set_weights
 from headway.progress import Display
@@ -41,6 +43,7 @@ from headway.training.choices import (
     choose_data,
     choose_model,
     count_tokens,
+    estimate_epochs,
     resolve,
     with_budget,
 )
@@ -50,7 +53,7 @@ from headway.training.directory import (
     locked,
     refuse_other_data,
     refuse_other_settings,
-    with_stored_precision,
+    with_stored_choices,
 )
 from headway.training.fast_form import make_fast_form
 from headway.training.group import Group, join_torchrun
@@ -61,6 +64,7 @@ from headway.training.start import describe_start, follow_start, read_start, sha
 from headway.training.state import State, list_checkpoints, load_judged_weights, newest_whole
 from headway.training.team import Orders, build_run_objective, build_validator, describe, follow, lead
 from headway.training.transfer import plan_transfer
+from headway.training.update import count_readings
 from headway.training.validation import Validation
 from headway.translator import load
 
@@ -70,7 +74,7 @@ SENTENCES = 0.8  # share of lines with one sentence from which on a corpus is on
 @dataclass(frozen=True)
 class TrainingResult:
     directory: Path
-    model: Path  # the best bundle
+    model: Path  # the best bundle, by validation
     steps: int
     test: dict[str, float]  # figures of the test part by name: bleu, chrf and ter of a translator, else loss and accuracy
     tested: list[Tested]  # by a translator
@@ -144,7 +148,7 @@ def prepare_run(settings: Settings, out: Path, display: Display, torchrun: Group
     if checkpoint:
         refuse_other_settings(settings, out)
         refuse_other_data(out, why_rebuild(settings, out / "data", described))
-        settings = with_stored_precision(settings, out)
+        settings = with_stored_choices(settings, out)
     prepared = prepare(settings, out / "data", display.update, described)
     display.close()
     for line in [*([prepared.note] if prepared.note else []), *prepared.summary()]:
@@ -165,13 +169,19 @@ def _resolve(
     """The settings with every choice made that the corpus, the model to begin with, and the machine decide; and the shape."""
     pictures = reads_pictures(settings)
     family = family_of(settings)
-    settings = settings.model_copy(update={"model": settings.model.model_copy(update={"family": family})})
-    if start:
-        architecture = shape_of(start, settings, prepared.tokenizers)
-    else:
-        model = choose_model(settings.model, prepared.pairs_per_epoch)
-        architecture = build_family(family, model, _needs(settings, prepared, pictures=pictures))
-        settings = settings.model_copy(update={"model": model})
+    model = settings.model.model_copy(update={"family": family})
+    settings = settings.model_copy(update={"model": model, "data": choose_data(settings.data)})
+    pairs = prepared.pairs_per_epoch
+
+    def build_shape(epochs: float) -> AnyArchitecture:
+        if start:
+            return shape_of(start, settings, prepared.tokenizers)
+        return build_family(family, choose_model(model, pairs, epochs), _needs(settings, prepared, pictures=pictures))
+
+    target_tokens, epochs = _look_ahead(settings, prepared, build_shape(math.inf))
+    architecture = build_shape(epochs)
+    if not start:
+        settings = settings.model_copy(update={"model": choose_model(model, pairs, epochs)})
     if settings.training.r_drop and not any(getattr(architecture, name, 0) for name in DROPOUTS):
         raise RequestError(
             "Without dropout both readings of a batch are the same, and --r-drop has nothing to compare.",
@@ -179,12 +189,21 @@ def _resolve(
         )
     shape = {name: value for name, value in vars(architecture).items() if name in ModelSettings.model_fields}
     model = settings.model.model_copy(update={name: v for name, v in shape.items() if not isinstance(v, bool)})
-    chosen = settings.model_copy(update={"model": model, "data": choose_data(settings.data)})
-    sizes = build_run_objective(chosen, architecture, prepared, moved=False).sizes(prepared.train)
-    chosen = resolve(chosen, pairs=prepared.pairs_per_epoch, target_tokens=count_tokens(prepared.train, sizes))
+    chosen = settings.model_copy(update={"model": model})
+    chosen = resolve(chosen, pairs=pairs, target_tokens=target_tokens, epochs=epochs)
     tokenizer = chosen.tokenizer.model_copy(update={"vocab_size": prepared.facts.vocab_asked or None})
     training = choose_division(chosen.training, torchrun.size if torchrun else None)
     return chosen.model_copy(update={"model": model, "tokenizer": tokenizer, "training": training}), architecture
+
+
+def _look_ahead(settings: Settings, prepared: Prepared, a: AnyArchitecture) -> tuple[int, float]:
+    """Target tokens of an epoch, and how many epochs there will be."""
+    sizes = build_run_objective(settings, a, prepared, moved=False).sizes(prepared.train)
+    target_tokens, training = count_tokens(prepared.train, sizes), settings.training
+    lengths = Lengths.of(sizes.read, sizes.written, sizes.judged)
+    operations = count_readings(training) * training_flops(a, lengths) * target_tokens / lengths.target
+    epochs = estimate_epochs(training, d_model=a.d_model, target_tokens=target_tokens, operations=operations)
+    return target_tokens, epochs
 
 
 def _needs(settings: Settings, prepared: Prepared, *, pictures: bool) -> Needs:

@@ -20,6 +20,8 @@ warnings.filterwarnings("ignore", message="FSDP2-wrapped module .* returned a vi
 
 
 class Shards(Learner):
+    """Their optimiser is Adam, which needs no whole matrix."""
+
     can_give_up = False  # within a pass they wait for each other at every layer
 
     def __init__(self, loss: Loss, group: Group, ema: float = 0.0) -> None:
@@ -29,11 +31,10 @@ class Shards(Learner):
         for layer in loss.model.layers:
             if isinstance(layer, DecoderLayer):
                 register_fsdp_forward_method(layer, "start")
-        super().__init__(loss, ema)
-        self._group = group
+        super().__init__(loss, group, ema, "adam")
 
     def begin(self) -> None:
-        self._optimizer.zero_grad()
+        self.model.zero_grad()
 
     def begin_last_pass(self) -> None:
         """Every pass is summed when it ends, so that no process ever holds a whole gradient."""
@@ -50,7 +51,7 @@ class Shards(Learner):
             f"{moment}/{name}": whole.cpu() if self._group.first else whole.new_empty(0)
             for name, parameter in self.model.named_parameters()
             for moment in MOMENTS
-            for whole in [self._whole(self._optimizer.state[parameter][moment])]
+            for whole in [self._whole(self._memory(parameter)[moment])]
         }
 
     def _whole(self, tensor: Tensor) -> Tensor:

@@ -190,7 +190,7 @@ def _build_loss(model: Model, training: TrainingSettings) -> Loss:
 
 def _build_learner(loss: Loss, group: Group, training: TrainingSettings) -> Learner:
     if group.size == 1 or not training.shard:
-        return Replicas(loss, group, training.ema)
+        return Replicas(loss, group, training.ema, training.optimizer)
     from headway.training.shards import Shards  # FSDP takes a second to import
 
     return Shards(loss, group, training.ema)

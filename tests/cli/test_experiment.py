@@ -95,7 +95,10 @@ def test_changes_of_ones_own_and_a_search_that_needs_no_training(
     assert more.code == 0, more.err
     assert "Model tiny" in done.err and "Model tiny" not in more.err
     assert [beam for beam in beams if beam] == [2, 3]
-    base, dropped, wider, both = read(tmp_path, "ablation")["rows"]
+    result = read(tmp_path, "ablation")
+    base, dropped, wider, both = result["rows"]
+    assert result["request"]["settings"]["model"]["dropout"] == 0  # chosen once, for all rows
+    assert len(list((tmp_path / "runs").glob("*/config.yaml"))) == 2
     assert [one["model"] for one in (wider, both)] == ["beam=2", "dropout=0.1 beam=3"]
     assert dropped["perplexity"] == both["perplexity"] != base["perplexity"] == wider["perplexity"]
     other = headway(*command("ablation", corpus, tmp_path, "--vary", "dropout=0.2"))

@@ -183,7 +183,7 @@ def test_a_run_that_stands_is_planned_but_not_touched(tmp_path: Path, corpus: Pa
     result = headway(*asked)
     assert result.code == 0, result.err
     assert f"A run stands in {out}, at update 20" in result.err and "40 updates" in result.out
-    for more, told in ((["--dropout", 0.25], "model.dropout was 0.3"), (["--max-length", 30], "data.max_length was 256")):
+    for more, told in ((["--dropout", 0.25], "model.dropout was 0.01"), (["--max-length", 30], "data.max_length was 256")):
         refused = headway(*asked, *more)
         assert refused.code == 2 and told in refused.err and not refused.out
     with locked(out):

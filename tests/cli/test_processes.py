@@ -60,7 +60,7 @@ def test_the_number_of_processes_changes_no_update(tmp_path: Path, corpus: Path,
 
 def test_a_model_in_shards_learns_the_same(tmp_path: Path, corpus: Path, headway):
     """FSDP2 against replicas: equal losses, moments and averages; and either goes on with the other's checkpoint."""
-    common = (*NO_NOISE, "--ema", 0.5, "--processes", 2)
+    common = (*NO_NOISE, "--ema", 0.5, "--processes", 2, "--optimizer", "adam")
     for name, more in (("replicas", ()), ("shards", ("--shard",))):
         result = headway(*train_command(corpus, tmp_path / name, *common, *more))
         assert result.code == 0, result.err
@@ -172,7 +172,8 @@ def test_everything_for_models_that_do_not_fit_goes_together(tmp_path: Path, cor
     """Shards, layers computed again, bf16: near what replicas find in fp32."""
     found = []
     for name, more in (("plain", ()), ("thrifty", ("--shard", "--recompute", "--precision", "bf16"))):
-        result = headway(*train_command(corpus, tmp_path / name, *NO_NOISE, "--processes", 2, *more))
+        adam = ("--processes", 2, "--optimizer", "adam")
+        result = headway(*train_command(corpus, tmp_path / name, *NO_NOISE, *adam, *more))
         assert result.code == 0, result.err
         found.append(reports(tmp_path / name)[-1]["valid_loss"])
     assert found[0] != found[1] == pytest.approx(found[0], abs=0.05)
@@ -181,6 +182,8 @@ def test_everything_for_models_that_do_not_fit_goes_together(tmp_path: Path, cor
 def test_a_division_that_cannot_be_is_refused(tmp_path: Path, corpus: Path, headway):
     alone = headway(*train_command(corpus, tmp_path / "run", "--shard", "--processes", 1))
     assert alone.code == 2 and "nobody to share a model with" in alone.err
+    muon = headway(*train_command(corpus, tmp_path / "run", "--shard", "--processes", 2, "--optimizer", "muon"))
+    assert muon.code == 2 and "Muon needs whole matrices" in muon.err
     none = headway(*train_command(corpus, tmp_path / "run", "--processes", 0))
     assert none.code == 2 and "training.processes: a whole number from 1, or auto, found '0'" in none.err
 

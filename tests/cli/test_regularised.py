@@ -13,7 +13,8 @@ from safetensors.numpy import load_file
 from headway.bundle import read_manifest
 from headway.cli import main
 
-NOISE = ("--attention-dropout", 0.1, "--activation-dropout", 0.1, "--word-dropout", 0.1, "--r-drop", 1, "--ema", 0.9)
+DROPOUTS = ("--dropout", 0.1, "--attention-dropout", 0.1, "--activation-dropout", 0.1, "--word-dropout", 0.1)
+NOISE = (*DROPOUTS, "--r-drop", 1, "--ema", 0.9)
 BUDGET = ("--schedule", "inverse-sqrt", "--warmup", 4, "--valid-every", 4, "--metric", "loss", "--valid-sentences", 5)
 
 
@@ -73,6 +74,7 @@ def test_a_run_from_before_there_were_these_settings_goes_on(tmp_path: Path, cor
         assert settings["model"].pop(name) == 0
     for name in ("ema", "r_drop"):
         assert settings["training"].pop(name) == 0
+    assert settings["training"].pop("optimizer") == "muon"
     (out / "config.yaml").write_text(yaml.safe_dump(settings))
     result = headway(*train_command(corpus, out))
     assert result.code == 0 and "This run is complete" in result.err, result.err

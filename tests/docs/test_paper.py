@@ -13,7 +13,10 @@ from docs.pages import DOCS, ROOT, defines, links, named_parts, read_blocks, rea
 
 PAPER = DOCS / "paper.md"
 PAGES = [
-    *(DOCS / f"{name}.md" for name in ("paper", "family", "design", "training", "translation", "evaluation", "experiments")),
+    *(
+        DOCS / f"{name}.md"
+        for name in ("paper", "family", "design", "training", "translation", "evaluation", "experiments", "quality")
+    ),
     ROOT / "README.md",
 ]
 BUDGET = [*SMALL, "--batch-tokens", "512", "--max-steps", "3"]

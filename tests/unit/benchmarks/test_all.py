@@ -15,11 +15,27 @@ import typer
 
 from headway.cli import build_app
 from headway.cli.experiment import EXPERIMENTS
+from headway.config import build_settings
+from headway.experiments.ablation import parse_changes
+from headway.experiments.experiment import check_settings
+from headway.experiments.variants import Variant, vary
 
 ROOT = Path(__file__).parents[3]
 BENCHMARKS = ROOT / "benchmarks"
 RESULTS = BENCHMARKS / "results"
-MODULES = ("ablation", "all", "decoding", "evaluation", "family", "forecast", "machine", "scale", "table", "training")
+MODULES = (
+    "ablation",
+    "all",
+    "decoding",
+    "evaluation",
+    "family",
+    "forecast",
+    "machine",
+    "quality",
+    "scale",
+    "table",
+    "training",
+)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -209,3 +225,13 @@ def test_differences_are_those_of_the_digits_that_are_printed() -> None:
     theirs = {("BLEU", "a"): 31.123456789012, ("BLEU", "bootstrap"): 0.0534}
     found = script("evaluation")._compare(ours, theirs)
     assert (found["scores"], found["p_values"]) == (0.0, 0.02)
+
+
+def test_every_change_that_is_asked_about_can_be_made():
+    quality = importlib.import_module("quality")
+    base = build_settings({"data": {"train": ["train"], "from": "en", "to": "de"}})
+    for changes in quality.QUESTIONS.values():
+        for words in changes:
+            changed = vary(base, Variant(words, parse_changes(words)))
+            check_settings(changed)
+            assert changed != base, words

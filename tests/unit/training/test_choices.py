@@ -1,7 +1,9 @@
+import math
+
 import pytest
 
 from headway.config import Settings, TrainingSettings, build_settings
-from headway.training.choices import choose_budget, default_tokens, resolve, total_updates
+from headway.training.choices import choose_budget, default_tokens, estimate_epochs, resolve, total_updates
 
 
 def resolved(pairs: int, tokens: int, **training):
@@ -13,6 +15,36 @@ def test_larger_corpora_get_larger_models_and_less_dropout():
     assert [size.preset for size in sizes] == ["tiny", "tiny", "small", "base"]
     assert [size.dropout for size in sizes] == [0.3, 0.3, 0.2, 0.1]
     assert [size.norm for size in sizes] == ["pre", "pre", "pre", "post"]
+
+
+def test_a_text_that_is_read_seldom_needs_less_dropout_and_smaller_updates():
+    def chosen(epochs: float, **training: object) -> tuple[float | None, int | None]:
+        settings = Settings(training=TrainingSettings(**training))
+        found = resolve(settings, pairs=29_000, target_tokens=420_000, epochs=epochs)
+        return found.model.dropout, found.training.batch_tokens
+
+    assert chosen(3) == (0.03, 1024)
+    assert chosen(10) == (0.1, 1680)
+    assert chosen(30) == chosen(500) == (0.3, 2048)
+    assert chosen(3, max_steps=615) == (0.03, 2048)  # updates that are counted stay whole
+    gpt = build_settings({"model": {"family": "gpt"}})
+    assert resolve(gpt, pairs=29_000, target_tokens=420_000, epochs=3).training.batch_tokens == 2048
+
+
+def test_how_often_a_text_is_read_follows_from_the_smallest_budget(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("headway.training.choices.ordinary_speed", lambda: 1e9)
+
+    def epochs(**training: object) -> float:
+        settings = TrainingSettings(**training)
+        return estimate_epochs(settings, d_model=128, target_tokens=400_000, operations=30e9)
+
+    assert epochs() == 50
+    assert epochs(max_epochs=7.5) == 7.5
+    assert epochs(max_minutes=5) == pytest.approx(10)
+    assert epochs(max_minutes=5, max_epochs=7.5) == 7.5
+    assert epochs(max_steps=1000) == pytest.approx(1000 * 2048 / 400_000)
+    assert epochs(max_steps=1000, batch_tokens=512) == pytest.approx(1000 * 512 / 400_000)
+    assert epochs(max_minutes=5, schedule="paper") == math.inf
 
 
 def test_what_the_user_set_stays():
@@ -33,6 +65,17 @@ def test_a_model_to_begin_with_moves_less_and_one_with_a_new_vocabulary_half_as_
     assert rate(training=start) == pytest.approx(0.05 / 128)
     assert rate(training=start, tokenizer={"vocabulary": "new"}) == pytest.approx(rate() / 2)
     assert rate(training=start | {"learning_rate": 0.002}, tokenizer={"vocabulary": "new"}) == 0.002
+
+
+def test_new_translators_learn_with_muon_and_what_follows_the_paper_or_goes_on_with_adam():
+    def optimizer(family: str = "transformer", **training: object) -> str | None:
+        settings = build_settings({"model": {"family": family}, "training": training})
+        return resolve(settings, pairs=29_000, target_tokens=420_000).training.optimizer
+
+    assert optimizer() == optimizer("t5") == optimizer(schedule="cosine") == "muon"
+    assert optimizer(schedule="paper") == optimizer(init="models/en-de") == optimizer(shard=True) == "adam"
+    assert optimizer("gpt") == optimizer("bert") == optimizer("vit") == optimizer(optimizer="adam") == "adam"
+    assert optimizer("gpt", optimizer="muon") == "muon"
 
 
 def test_a_large_batch_is_computed_in_passes():

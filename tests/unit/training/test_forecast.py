@@ -15,7 +15,9 @@ from headway.models.flops import Lengths, training_flops
 from headway.models.model import count_parameters
 from headway.models.presets import build_architecture
 from headway.training import forecast as f
-from headway.training.loss import batch_loss
+from headway.training.group import Group
+from headway.training.loss import Loss, batch_loss
+from headway.training.replicas import Replicas
 from headway.training.update import count_passes
 
 VOCABULARY = 300
@@ -82,6 +84,16 @@ VARIANTS = [
 def test_weights_are_counted_as_the_model_has_them(settings: dict):
     a = shape(**settings)
     assert f.count_weights(a) == count_parameters(build(a))
+
+
+@pytest.mark.parametrize("settings", [{}, {"d_k": 8, "d_v": 4}, {"n_decoder_layers": 1}])
+def test_what_an_optimiser_remembers_is_counted_as_it_remembers_it(settings: dict):
+    a = shape(**settings)
+    for kind in ("adam", "muon"):
+        learner = Replicas(Loss(build(a), smoothing=0.0), Group(), optimizer=kind)
+        learner.step(0.1)
+        remembered = sum(moment.numel() for moment in learner.moments().values())
+        assert f.count_moments(a, training(optimizer=kind)) == remembered
 
 
 @pytest.mark.parametrize("lengths", [(20, 24), (90, 80)])  # with the attention for short sentences, and with torch's
