@@ -138,7 +138,7 @@ class _Stages:
     def _like_forward(self, settings: Settings) -> Settings:
         """With what the first stage chose of model, vocabulary and updates: more text is to be all that is compared."""
         first = build_settings(read_yaml(self.out / "forward" / "config.yaml"))
-        chosen = {"training": ("batch_tokens", "accumulate", "optimizer")}
+        chosen: dict[str, tuple[str, ...]] = {"training": ("batch_tokens", "accumulate", "optimizer")}
         if not settings.training.init:
             chosen |= {"model": ("preset", "dropout"), "tokenizer": ("vocab_size",)}
         sections = {}

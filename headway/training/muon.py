@@ -20,12 +20,12 @@ AS_ADAM = 0.2  # of a step's numbers, root mean square: what Adam's come to, so 
 ROUNDS = 5
 POLYNOMIAL = (3.4445, -4.7750, 2.0315)  # of a singular value s: a s + b s^3 + c s^5, which sends (0, 1] near 1 in five rounds
 
-Matrices = Mapping[nn.Parameter, Sequence[int]]  # rows of each of the matrices that a parameter holds one below the other
+Matrices = Mapping[Tensor, Sequence[int]]  # rows of each of the matrices that a parameter holds one below the other
 
 
 def find_matrices(model: Model) -> Matrices:
     """The linear maps of all layers. An attention has those of each head's queries, keys and values in one parameter."""
-    found: dict[nn.Parameter, Sequence[int]] = {}
+    found: dict[Tensor, Sequence[int]] = {}
     for module in (module for layer in model.layers for module in layer.modules()):
         if isinstance(module, MultiHeadAttention):
             found[module.input.weight] = [*[module.d_k] * 2 * module.n_heads, *[module.d_v] * module.n_heads]
@@ -42,9 +42,9 @@ class Muon(torch.optim.Optimizer):
         self._matrices, self._group = matrices, group
 
     @torch.no_grad()
-    def step(self, closure: None = None) -> None:
-        parameters = [parameter for parameter in self._matrices if parameter.grad is not None]
-        gradients = [parameter.grad for parameter in parameters]
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
+        given = [(parameter, parameter.grad) for parameter in self._matrices if parameter.grad is not None]
+        parameters, gradients = [parameter for parameter, _ in given], [gradient for _, gradient in given]
         for parameter in parameters:
             if not self.state[parameter]:
                 self.state[parameter]["exp_avg"] = torch.zeros_like(parameter)
