@@ -41,7 +41,7 @@ BAR = 16  # columns
 def run(
     out: Annotated[Path, typer.Option(help="directory of the run; its phrasebook is written beside it")] = Path("runs/demo"),
     pairs: Annotated[int, typer.Option(min=500, help="pairs of sentences to train on")] = 80_000,
-    max_steps: Annotated[int, typer.Option(min=1, help="updates to train for")] = 2400,
+    max_steps: Annotated[int, typer.Option(min=1, help="updates to train for")] = 2000,
 ) -> None:
     from rich.console import Console
 
