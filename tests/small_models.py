@@ -1,4 +1,4 @@
-"""Bundles of small random models whose choices are clear, of any shape, without training."""
+"""Small random models: bundles whose choices are clear, of any shape, without training; and learners without text."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -18,6 +18,7 @@ from headway.models.weights import get_weights
 from headway.text.class_names import ClassNames
 from headway.text.subwords import MASK
 from headway.text.tokenizer import SentencePieceTokenizer, Tokenizers
+from headway.training.learner import Learner
 
 PLAIN: dict[str, Any] = {
     "n_layers": 2,
@@ -133,3 +134,12 @@ def write_relative(
     manifest = Manifest(architecture=architecture, task=task, pictures=pictures)
     write_bundle(directory, manifest, get_weights(model), tokenizers)
     return directory
+
+
+def learn_from_noise(learner: Learner, steps: range) -> None:
+    """Updates on gradients that are drawn, the same for the same steps."""
+    for step in steps:
+        torch.manual_seed(step)
+        for parameter in learner.model.parameters():
+            parameter.grad.copy_(torch.randn_like(parameter))
+        learner.step(0.1)

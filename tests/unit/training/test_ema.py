@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from small_models import learn_from_noise
 
 from headway.config import ModelSettings
 from headway.models.build import build
@@ -32,25 +33,17 @@ def make_learner(ema: float) -> Replicas:
     return Replicas(Loss(model, smoothing=0.0), Group(), ema)
 
 
-def learn(learner: Replicas, steps: range) -> None:
-    for step in steps:
-        torch.manual_seed(step)
-        for parameter in learner.model.parameters():
-            parameter.grad.copy_(torch.randn_like(parameter))
-        learner.step(0.1)
-
-
 def test_a_learner_goes_on_with_the_same_bits_and_is_judged_by_its_average():
     whole, halves = make_learner(0.9), make_learner(0.9)
-    learn(whole, range(6))
-    learn(halves, range(3))
+    learn_from_noise(whole, range(6))
+    learn_from_noise(halves, range(3))
     saved = [
         {name: tensor.clone() for name, tensor in part.items()}
         for part in (halves.weights(), halves.moments(), halves.average())
     ]
-    learn(halves, range(50, 60))
+    learn_from_noise(halves, range(50, 60))
     halves.restore(*saved, 3)
-    learn(halves, range(3, 6))
+    learn_from_noise(halves, range(3, 6))
     for name, tensor in whole.average().items():
         assert torch.equal(halves.average()[name], tensor)
         assert not torch.equal(whole.weights()[name], tensor)
@@ -61,7 +54,7 @@ def test_a_learner_goes_on_with_the_same_bits_and_is_judged_by_its_average():
 def test_set_back_to_the_beginning_the_average_is_what_the_weights_are():
     learner = make_learner(0.9)
     first = {name: tensor.clone() for name, tensor in learner.weights().items()}
-    learn(learner, range(3))
+    learn_from_noise(learner, range(3))
     learner.restore(first, {}, {}, 0)
     assert all(torch.equal(learner.average()[name], tensor) for name, tensor in first.items())
 

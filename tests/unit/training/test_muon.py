@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from small_models import learn_from_noise
 
 from headway.config import ModelSettings
 from headway.models.build import build
@@ -83,20 +84,13 @@ def test_momentum_looks_ahead():
 
 
 def test_a_learner_goes_on_with_the_same_bits():
-    def learn(learner: Replicas, steps: range) -> None:
-        for step in steps:
-            torch.manual_seed(step)
-            for parameter in learner.model.parameters():
-                parameter.grad.copy_(torch.randn_like(parameter))
-            learner.step(0.01)
-
     whole, halves = (Replicas(Loss(make_model(), smoothing=0.0), Group(), optimizer="muon") for _ in range(2))
     halves.restore(whole.weights(), {}, {}, 0)
-    learn(whole, range(6))
-    learn(halves, range(3))
+    learn_from_noise(whole, range(6))
+    learn_from_noise(halves, range(3))
     saved = [{name: tensor.clone() for name, tensor in part.items()} for part in (halves.weights(), halves.moments())]
     assert len(saved[1]) == 2 * len(saved[0]) - len(find_matrices(halves.model))
-    learn(halves, range(50, 60))
+    learn_from_noise(halves, range(50, 60))
     halves.restore(*saved, {}, 3)
-    learn(halves, range(3, 6))
+    learn_from_noise(halves, range(3, 6))
     assert all(torch.equal(halves.weights()[name], tensor) for name, tensor in whole.weights().items())
