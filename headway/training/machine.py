@@ -18,6 +18,7 @@ from headway.errors import RequestError
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
+THREADS = torch.get_num_threads()  # as torch chose them; whoever translated since may have changed them
 ORDINARY_CORE, ORDINARY_GPU = 40e9, 10e12  # FLOP/s: half of what this project's cores reach at best, a third of a small GPU
 LEAST_TOKENS = 512  # target tokens of an update for each process: less is not worth a process
 
@@ -60,9 +61,9 @@ def _choose_processes(batch_tokens: int) -> int:
 def _choose_threads(processes: int) -> int:
     """What OMP_NUM_THREADS says, or a process's share of this machine's cores."""
     if "OMP_NUM_THREADS" in os.environ:
-        return torch.get_num_threads()
+        return THREADS
     here = int(os.environ.get("LOCAL_WORLD_SIZE", processes))  # torchrun's name for its processes on this machine
-    return max(1, torch.get_num_threads() // here)
+    return max(1, THREADS // here)
 
 
 def _choose_precision() -> Literal["fp32", "bf16"]:

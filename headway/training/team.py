@@ -128,7 +128,7 @@ def describe(trainer: Trainer) -> str:
     return (
         f"Model {named}: {layers} layers, d_model {a.d_model}, "
         f"{a.n_heads} heads, {count_parameters(model):,} parameters; {training.batch_tokens:,} {tokens} an update, "
-        f"dropout {a.dropout:g}; {where}, {training.precision}."
+        f"dropout {a.dropout:g}, {(training.optimizer or 'adam').capitalize()}; {where}, {training.precision}."
     )
 
 
