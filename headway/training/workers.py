@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -23,6 +23,7 @@ from headway.training.group import LOCAL, Group, join
 
 _ROOT = Path(__file__).parents[2]  # the last place where a worker looks for this Headway
 _HUNG_UP = 75  # exit code of a worker whose others are gone
+_LEFT_ALONE = (_HUNG_UP, -signal.SIGABRT)  # how such a worker ends: gloo's own threads may be the first to notice, and abort
 _GRACE, _POLL = 3.0, 0.02  # seconds between a worker's end and the news of it; between two looks
 
 
@@ -46,8 +47,9 @@ def start_group(size: int) -> Iterator[Group]:
     except RuntimeError:  # perhaps somebody hung up
         end = time.monotonic() + _GRACE
         while time.monotonic() < end:
-            _raise_failure(workers)
+            _raise_failure(workers, apart_from=_LEFT_ALONE)
             time.sleep(_POLL)
+        _raise_failure(workers)
         raise
     finally:
         for worker in workers:
@@ -81,11 +83,8 @@ class _Worker:
             self.process.wait()
         self._said.close()
 
-    def failure(self) -> str:
-        """Why it ended, in its own words; nothing if it runs, or has done its work."""
-        code = self.process.poll()
-        if not code:
-            return ""
+    def explain(self, code: int) -> str:
+        """Why it ended with such a code, in its own words if it has any."""
         self._said.seek(0)
         said = self._said.read().decode(errors="replace").strip()
         if code < 0:
@@ -98,14 +97,15 @@ def _arrival(rank: int) -> str:
     return f"process {rank} is here"
 
 
-def _raise_failure(workers: list[_Worker]) -> None:
-    failed = [(worker.process.returncode == _HUNG_UP, worker.rank, why) for worker in workers if (why := worker.failure())]
-    if failed:
-        _, rank, why = min(failed)  # whoever only heard others hang up comes last
-        raise TrainingError(
-            f"Process {rank + 1} of {len(workers) + 1} stopped: {why}",
-            "What was saved before is whole: the same command goes on from there; --processes 1 does without others.",
-        )
+def _raise_failure(workers: list[_Worker], apart_from: Container[int] = ()) -> None:
+    """If one has ended, but for those that did their work, or ended with one of the codes `apart_from`."""
+    for worker in workers:
+        code = worker.process.poll()
+        if code and code not in apart_from:
+            raise TrainingError(
+                f"Process {worker.rank + 1} of {len(workers) + 1} stopped: {worker.explain(code)}",
+                "What was saved before is whole: the same command goes on from there; --processes 1 does without others.",
+            )
 
 
 def main() -> None:
@@ -124,8 +124,8 @@ def main() -> None:
     except HeadwayError as error:
         sys.exit(str(error))
     except RuntimeError as error:  # of gloo, most likely
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        sys.exit(_HUNG_UP)
+        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        os._exit(_HUNG_UP)  # at once: to take down a group that has lost a member may abort
     except Exception as error:
         sys.exit(f"{type(error).__name__}: {error}")
 
