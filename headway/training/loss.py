@@ -71,7 +71,7 @@ def fused_loss(hidden: Tensor, weight: Tensor, target: Tensor, smoothing: float)
     """
     dtype = product_dtype(hidden)
     with torch.autocast(hidden.device.type, enabled=False):
-        return _FusedLoss.apply(hidden, weight, target, smoothing, dtype, torch.is_grad_enabled())
+        return _FusedLoss.apply(hidden.to(weight.dtype), weight, target, smoothing, dtype, torch.is_grad_enabled())
 
 
 def product_dtype(hidden: Tensor) -> torch.dtype:

@@ -58,7 +58,7 @@ def fused_r_drop(hidden: Tensor, weight: Tensor, target: Tensor, smoothing: floa
     """
     dtype = product_dtype(hidden)
     with torch.autocast(hidden.device.type, enabled=False):
-        return _FusedRDrop.apply(hidden, weight, target, smoothing, strength, dtype)
+        return _FusedRDrop.apply(hidden.to(weight.dtype), weight, target, smoothing, strength, dtype)
 
 
 class _FusedRDrop(torch.autograd.Function):

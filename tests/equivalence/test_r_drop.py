@@ -56,7 +56,7 @@ def test_in_bf16_it_is_nearly_the_same():
         torch.manual_seed(2)
         hidden, weight = torch.randn(80, 16, requires_grad=True), torch.randn(50, 16, requires_grad=True)
         with torch.autocast("cpu", torch.bfloat16, enabled=narrow):
-            loss, _ = fused_r_drop(hidden, weight, target, 0.1, 2.0)
+            loss, _ = fused_r_drop(hidden.bfloat16() if narrow else hidden, weight, target, 0.1, 2.0)
         loss.backward()
         found[narrow] = loss.detach(), hidden.grad, weight.grad
     assert all(tensor.dtype == torch.float32 for tensor in found[True])
