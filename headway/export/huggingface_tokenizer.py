@@ -56,9 +56,13 @@ class Pieces:
         """pad, bos, eos and unk, which stand first."""
         return self.names[:4]
 
-    @property
+    @cached_property
     def tags(self) -> list[str]:
         return [mark for mark in self.others if mark != MASK and mark not in SENTINELS]
+
+    def spell(self, name: str) -> str:
+        """A piece's name in `tokenizers`. The space after a tag belongs to it: one, since any more are the text's own."""
+        return f"{name} " if name in self.tags else name
 
     def find_merges(self) -> list[tuple[str, str]]:
         """Every way to put a piece together from two, the best piece first: SentencePiece merges whatever gives a piece."""
@@ -136,7 +140,7 @@ def build_tokenizer(pieces: Pieces, kind: str, marks: Marks = "end") -> "Tokeniz
 
     _, bos, eos, unk = pieces.marks
     if kind != "unigram":  # single characters are pieces without merges
-        vocabulary = {name: i for i, name in enumerate(pieces.names)}
+        vocabulary = {pieces.spell(name): i for i, name in enumerate(pieces.names)}
         tokenizer = Tokenizer(models.BPE(vocabulary, pieces.find_merges(), unk_token=unk, byte_fallback=True))
     else:
         scored = list(zip(_rename(pieces), pieces.scores, strict=True))
@@ -150,11 +154,8 @@ def build_tokenizer(pieces: Pieces, kind: str, marks: Marks = "end") -> "Tokeniz
             pair=f"{first}$A {eos} $B:1 {eos}:1",
             special_tokens=[(mark, pieces.marks.index(mark)) for mark in (bos, eos)],
         )
-    all_marks = [*pieces.marks, *pieces.others]
-    # The space after a tag belongs to it.
-    tokenizer.add_special_tokens(
-        [AddedToken(mark, special=True, normalized=False, rstrip=mark in pieces.tags) for mark in all_marks]
-    )
+    all_marks = [pieces.spell(mark) for mark in (*pieces.marks, *pieces.others)]
+    tokenizer.add_special_tokens([AddedToken(mark, special=True, normalized=False) for mark in all_marks])
     return tokenizer
 
 
@@ -162,7 +163,7 @@ def _write(model: Path, kind: str, directory: Path, max_length: int, marks: Mark
     pieces = Pieces.read(model)
     build_tokenizer(pieces, kind, marks).save(str(directory / "tokenizer.json"))
     _, bos, eos, _ = pieces.marks
-    sentinels = [mark for mark in pieces.others if mark != MASK]
+    sentinels = [pieces.spell(mark) for mark in pieces.others if mark != MASK]
     settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         **dict(zip(("pad_token", "bos_token", "eos_token", "unk_token"), pieces.marks, strict=True)),
@@ -185,7 +186,9 @@ def _rename(pieces: Pieces) -> list[str]:
     does not need this: what no merge makes is not found.)
     """
     sign = pieces.stand_in or "<"
-    return [name.replace("<", sign) if plain else name for name, plain in zip(pieces.names, pieces.plain, strict=True)]
+    return [
+        name.replace("<", sign) if plain else pieces.spell(name) for name, plain in zip(pieces.names, pieces.plain, strict=True)
+    ]
 
 
 def _build_normalizer(pieces: Pieces, kind: str) -> "normalizers.Sequence":

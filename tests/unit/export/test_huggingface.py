@@ -307,7 +307,8 @@ def test_real_sentences_are_cut_alike(theirs: dict[str, Any]) -> None:
 def test_tags_are_cut_alike(kind: Literal["bpe", "unigram"]) -> None:
     ours = SentencePieceTokenizer.train(make_lines(seed=1), kind=kind, vocab_size=330, tags=["<2de>", "<news>"])
     built = build_tokenizer(read_pieces(ours), kind)
-    for text in ("<2de> a dog", "<2de> <news> a dog runs", "a dog"):
+    more = ["<2de>  a dog", "<2de> <news>   a dog", "<2de> \ta dog", "<2de>a dog", "<2de>"]  # one space is the tag's own
+    for text in ["<2de> a dog", "<2de> <news> a dog runs", "a dog", *more]:
         ids = built.encode(text).ids[:-1]
         assert ids == ours.encode([text])[0]
         assert built.decode(ids) == ours.decode([ids])[0]
