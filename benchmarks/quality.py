@@ -1,44 +1,64 @@
-"""What each setting is worth on two small corpora, one change at a time: the tables of docs/quality.md.
+"""What each setting is worth on small corpora, one change at a time: the tables of docs/quality.md.
 
-    python benchmarks/quality.py --data DATA [--work runs/quality] [--minutes 10] [--seeds 1]
+    python benchmarks/quality.py --data DATA [--corpora twi] [--questions pieces dropout] [--seeds 1 2] [--work runs/quality]
 
-Each corpus is one `headway experiment ablation`, which grows by one question after the other. The corpora are asked side by
-side, each on one core and with the same minutes for every model, so that what costs more per update makes fewer of them, as it
-would at home. Models are judged on the corpus's own validation part; another one to choose the best update by is cut off the
-training text, and the test sets are not looked at. The same command goes on where it stood. After each question the results are
-copied to benchmarks/results/quality.
+Every model has the same computing to learn with: so many floating-point operations, whatever an update costs it. So a figure
+depends on neither the machine nor what else it does, and what is dearer an update makes fewer of them, as it would at home.
+Corpora are asked side by side, each on one core. Models are judged on their corpus's validation part; another one to choose the
+best update by is cut off the training text, and test sets are not looked at. Each answer is a file in results/quality,
+with a table of all; what is answered is not asked again.
 """
 
 import argparse
-import os
-import shlex
+import json
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from statistics import mean
 from threading import Thread
+from typing import Any, NamedTuple
 
-from all import copy_results
+from machine import tell_command
 
-HERE = Path(os.path.relpath(Path(__file__).parent))
-RESULTS = HERE / "results" / "quality"
-CORPORA = {  # text to train on, to judge by, languages
-    "multi30k": ("multi30k/train", "multi30k/val", "en", "de"),
-    "twi": ("twi_everyday/train", "twi_everyday/val", "en", "twi"),
+from headway.config import options as list_settings
+from headway.evaluation.evaluate import evaluate
+from headway.evaluation.evaluation import System
+from headway.experiments.experiment import describe_machine
+
+RESULTS = Path(__file__).parent / "results" / "quality"
+OPERATIONS = 25e12  # of a model: about ten minutes of a core
+BASE = "base"
+METRICS = ("bleu", "chrf")
+SETTINGS = "preset=tiny vocab-size=4000 dropout=0.2 batch-tokens=1024 precision=fp32 patience=0"
+
+
+class Corpus(NamedTuple):
+    stem: str
+    judged: str
+    source: str
+    target: str
+    every: int = 1  # pair of so many is taken
+
+
+CORPORA = {
+    "multi30k": Corpus("multi30k/train", "multi30k/val", "en", "de", every=3),  # ten thousand pairs, read fifteen times
+    "twi": Corpus("twi_everyday/train", "twi_everyday/val", "en", "twi"),
 }
 QUESTIONS = {
-    "optimizer": ["optimizer=adam"],
-    "shape": ["n-layers=2", "n-layers=1", "n-layers=6 n-decoder-layers=2", "d-model=64 d-ff=128", "d-model=256 d-ff=512"],
-    "dropout": ["dropout=0", "dropout=0.1", "dropout=0.3", "attention-dropout=0.1 activation-dropout=0.1", "word-dropout=0.1"],
-    "batch": ["batch-tokens=512", "batch-tokens=2048", "batch-tokens=4096"],
-    "rate": ["learning-rate=0.0015", "learning-rate=0.006", "schedule=cosine", "schedule=inverse-sqrt"],
-    "pieces": ["vocab-size=2000", "vocab-size=4000", "kind=unigram"],
-    "sampling": ["sampling=0.1", "kind=unigram sampling=0.2"],
-    "norm": ["norm=post"],
-    "smoothing": ["label-smoothing=0", "label-smoothing=0.2"],
-    "averaging": ["average=1", "average=10", "ema=0.999"],
     "r-drop": ["r-drop=5"],
-    "search": ["beam=1", "beam=10", "length-penalty=0", "length-penalty=1"],
+    "pieces": ["vocab-size=2000", "vocab-size=8000", "kind=unigram"],
+    "dropout": ["dropout=0.1", "dropout=0.3", "attention-dropout=0.1 activation-dropout=0.1", "word-dropout=0.1"],
+    "rate": ["learning-rate=0.0015", "learning-rate=0.006", "schedule=cosine", "schedule=inverse-sqrt"],
+    "shape": ["n-layers=2", "n-layers=6 n-decoder-layers=2", "d-model=192 d-ff=384", "d-ff=512"],
+    "norm": ["norm=post"],
+    "optimizer": ["optimizer=adam"],
+    "batch": ["batch-tokens=512", "batch-tokens=2048"],
+    "sampling": ["sampling=0.1", "kind=unigram sampling=0.2"],
+    "smoothing": ["label-smoothing=0", "label-smoothing=0.2"],
+    "averaging": ["average=1", "ema=0.999"],
+    "search": ["beam=1", "beam=10", "length-penalty=0", "length-penalty=1", "length-penalty=1.5"],
 }
 
 
@@ -49,6 +69,7 @@ def main() -> None:
         lane.start()
     for lane in lanes:
         lane.join()
+    (RESULTS / "table.md").write_text(make_table(read_answers()), encoding="utf-8")
 
 
 def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
@@ -56,35 +77,154 @@ def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--data", type=Path, required=True, help="directory of the corpora")
     parser.add_argument("--work", type=Path, default=Path("runs/quality"), help="where the models are put")
     parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=list(CORPORA), help="one a core")
-    parser.add_argument("--minutes", type=float, default=10, help="of each model, on one core")
-    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--questions", nargs="*", choices=QUESTIONS, default=list(QUESTIONS), help="in this order")
+    parser.add_argument(
+        "--also", nargs="*", default=[], metavar="CHANGE", help="changes that no question asks for, as 'dropout=0.4 norm=post'"
+    )
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1])
     return parser.parse_args(words)
 
 
-def run_lane(core: int, corpus: str, options: argparse.Namespace) -> None:
-    """The questions one after the other."""
-    place = options.work / corpus
-    place.mkdir(parents=True, exist_ok=True)
-    for question, command in list_commands(corpus, options):
-        print(f"{corpus}, {question}: {shlex.join(command)}", flush=True)
-        with (place / "log").open("a") as log:
-            done = subprocess.run(["taskset", "-c", str(core), *command], stdout=log, stderr=log, check=False)
-        if done.returncode:
-            print(f"{corpus}, {question}: FAILED, see {log.name}", flush=True)
-            return
-        copy_results(place / "ablation", RESULTS / corpus)
+def run_lane(core: int, name: str, options: argparse.Namespace) -> None:
+    """One corpus, one change after the other."""
+    lay_out(CORPORA[name], options)
+    changes = [BASE, *(change for question in options.questions for change in QUESTIONS[question]), *options.also]
+    for seed in options.seeds:
+        for change in changes:
+            kept = find_place(RESULTS, name, change, seed).with_suffix(".json")
+            if kept.exists() and (change != BASE or has_translations(options.work, name, seed)):
+                continue
+            answer = ask(core, name, change, seed, options)
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_text(json.dumps(answer, indent=2) + "\n", encoding="utf-8")
+            print(f"{name}, {change}, seed {seed}: BLEU {answer['bleu']:.2f}, chrF {answer['chrf']:.2f}", flush=True)
 
 
-def list_commands(corpus: str, options: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
-    """Each question's name and the command that asks it, and all before it, whose models are there by then."""
-    train, judged, source, target = CORPORA[corpus]
-    words = ["--train", options.data / train, "--test", options.data / judged, "--from", source, "--to", target]
-    budget = ["--max-minutes", options.minutes, "--processes", 1, "--threads", 1, "--seeds", options.seeds]
-    headway, changes = Path(sys.executable).parent / "headway", list[str]()
-    for question, varied in QUESTIONS.items():
-        changes += [word for change in varied for word in ("--vary", change)]
-        every = [headway, "experiment", "ablation", *words, *budget, *changes, "--out", options.work / corpus]
-        yield question, list(map(str, every))
+def find_place(directory: Path, corpus: str, change: str, seed: int) -> Path:
+    return directory / corpus / f"{change.replace(' ', ',').replace('.', '_')}-{seed}"
+
+
+def has_translations(work: Path, corpus: str, seed: int) -> bool:
+    """Of base, which every answer is compared with."""
+    return (find_place(work, corpus, BASE, seed) / "test.jsonl").exists()
+
+
+def lay_out(corpus: Corpus, options: argparse.Namespace) -> None:
+    """The share of the corpus that is asked for, as a corpus of its own."""
+    for side in (corpus.source, corpus.target):
+        place = options.work / f"{corpus.stem}.{side}"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        lines = (options.data / f"{corpus.stem}.{side}").read_text(encoding="utf-8").split("\n")[:-1]
+        place.write_text("".join(f"{line}\n" for line in lines[:: corpus.every]), encoding="utf-8")
+
+
+def ask(core: int, name: str, change: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
+    """Train and judge one model; beside it stands base with the same seed, which is trained first."""
+    run, base = (find_place(options.work, name, one, seed) for one in (change, BASE))
+    words = list(list_words(CORPORA[name], BASE if only_searches(change) else change, seed, options))
+    begun = time.monotonic()
+    plan = json.loads(call(core, run, "plan", *words, "--max-steps", 1000, "--seconds", 0, "--json"))
+    steps = round(1000 * OPERATIONS / plan["flops"])
+    if only_searches(change):
+        judged = options.data / f"{CORPORA[name].judged}.{CORPORA[name].source}"
+        written = call(core, run, "translate", base / "best", judged, "--compute-type", "float32", *list_options(change))
+        translations = written.splitlines()
+    else:
+        call(core, run, "train", *words, "--max-steps", steps, "--out", run)
+        translations, _ = read_tested(run)
+    seconds = time.monotonic() - begun
+    of_base, references = read_tested(base)
+    found = evaluate([System(BASE, [of_base]), System(change, [translations])], [references])
+    result, compared = found.results[-1], {one.metric: one for one in found.comparisons}
+    asking = ["--questions", *find_question(change), *([] if find_question(change) or change == BASE else ["--also", change])]
+    told = [sys.argv[0], "--data", str(options.data), "--corpora", name, *asking, "--seeds", str(seed)]
+    scores = {metric: round(result.mean[metric], 2) for metric in METRICS}
+    return {
+        "corpus": name,
+        "change": change,
+        "seed": seed,
+        **scores,
+        "intervals": {metric: result.interval[metric] for metric in scores},
+        "differences": {metric: [compared[metric].difference, compared[metric].interval] for metric in scores},
+        "updates": steps,
+        "epochs": round(steps / 1000 * plan["epochs"], 1),
+        "parameters": plan["parameters"],
+        "seconds": round(seconds),
+        "machine": describe_machine(),
+        "command": tell_command(told, {"DATA": options.data}),
+    }
+
+
+def find_question(change: str) -> list[str]:
+    """That asks for a change; none for what was asked by the way."""
+    return [question for question, changes in QUESTIONS.items() if change in changes]
+
+
+def list_words(corpus: Corpus, change: str, seed: int, options: argparse.Namespace) -> Iterator[object]:
+    """The options of a model: base's, but for those that are changed."""
+    yield from ("--train", options.work / corpus.stem, "--test", options.data / corpus.judged)
+    yield from ("--from", corpus.source, "--to", corpus.target, "--seed", seed, "--processes", 1, "--threads", 1)
+    yield from list_options(SETTINGS, *([] if change == BASE else [change]))
+
+
+def list_options(*changes: str) -> Iterator[str]:
+    """`dropout=0.1 norm=post` as a command takes it; later ones win."""
+    for option, value in dict(word.split("=") for change in changes for word in change.split()).items():
+        yield from (f"--{option}", value)
+
+
+def only_searches(change: str) -> bool:
+    """Whether base's model has only to be asked in another manner."""
+    known = list_settings()
+    return change != BASE and all(known[word.split("=")[0]][0] == "decoding" for word in change.split())
+
+
+def call(core: int, run: Path, *words: object) -> str:
+    """What a command prints, on a core of its own; what it says goes to a log beside the run."""
+    run.parent.mkdir(parents=True, exist_ok=True)
+    command = ["taskset", "-c", str(core), sys.executable, "-m", "headway", *map(str, words)]
+    with run.with_suffix(".log").open("a", encoding="utf-8") as log:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=log, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"headway {words[0]} failed: see {log.name}")
+    return done.stdout
+
+
+def read_tested(run: Path) -> tuple[list[str], list[str]]:
+    rows = [json.loads(line) for line in (run / "test.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [row["translation"] for row in rows], [row["reference"] for row in rows]
+
+
+def read_answers() -> list[dict[str, Any]]:
+    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*/*.json"))]
+
+
+def make_table(answers: Sequence[dict[str, Any]]) -> str:
+    """A section a corpus, a row a change: means over seeds of scores, differences from base and their intervals' ends."""
+    lines = ["# What each setting is worth", "", f"By `python benchmarks/quality.py`, {OPERATIONS:.3g} operations a model."]
+    for corpus in dict.fromkeys(one["corpus"] for one in answers):
+        here = [one for one in answers if one["corpus"] == corpus]
+        lines += ["", f"## {corpus}", "", f"Base: `{SETTINGS}`.", ""]
+        lines += ["| change | seeds | updates | epochs | BLEU | against base | chrF | against base |", "| --- |" + " --- |" * 7]
+        for change in order(dict.fromkeys(one["change"] for one in here)):
+            lines.append(tell_row([one for one in here if one["change"] == change]))
+    return "\n".join(lines) + "\n"
+
+
+def order(changes: Iterable[str]) -> list[str]:
+    """As they are asked; what no question asks for comes last."""
+    asked = [BASE, *(change for question in QUESTIONS.values() for change in question)]
+    return sorted(changes, key=lambda change: asked.index(change) if change in asked else len(asked))
+
+
+def tell_row(seeds: Sequence[dict[str, Any]]) -> str:
+    cells = [f"`{seeds[0]['change']}`", str(len(seeds)), f"{seeds[0]['updates']:,}", f"{seeds[0]['epochs']:.1f}"]
+    for metric in METRICS:
+        cells.append(f"{mean(one[metric] for one in seeds):.1f}")
+        apart = [one["differences"][metric] for one in seeds]
+        low, high = (mean(interval[end] for _, interval in apart) for end in (0, 1))
+        cells.append("" if seeds[0]["change"] == BASE else f"{mean(d for d, _ in apart):+.1f} [{low:+.1f}, {high:+.1f}]")
+    return f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

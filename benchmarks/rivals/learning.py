@@ -10,6 +10,7 @@ from itertools import count
 
 from torch import Tensor
 
+from headway.amounts import amount, are
 from headway.config import TrainingSettings
 from headway.data.batching import Indices, epoch_batches
 from headway.data.objectives import Translation
@@ -140,7 +141,8 @@ class Learning:
         budget = choose_budget(self.training, total, validations)
         self.budget = Budget(**json.loads(self.group.tell(json.dumps(asdict(budget)))))
         self.display.say(
-            f"{self.training.max_minutes:g} minutes are {total:,} updates here: {each:.2f} s each, "
+            f"{amount(self.training.max_minutes, 'minute')} {are(self.training.max_minutes)} {amount(total, 'update')} here: "
+            f"{each:.2f} s each, "
             f"a validation every {budget.valid_every:,}."
         )
 

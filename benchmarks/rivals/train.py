@@ -24,6 +24,7 @@ from processes import is_first, start_processes
 from rival import KINDS, SHAPE, WEIGHTS, Shape, build_rival, fit_width, load_rival, save_rival
 from testing import translate_test
 
+from headway.amounts import amount
 from headway.atomic import write_file
 from headway.bundle import read_bundle
 from headway.config import Settings, build_settings, read_yaml
@@ -137,9 +138,9 @@ def _complete(options: argparse.Namespace) -> Request:
     sizes = Translation(prepared.tokenizers.target, prepared.tokenizers.source).sizes(prepared.train)
     tokens = count_tokens(prepared.train, sizes)
     settings = resolve(build_settings(content), pairs=prepared.pairs_per_epoch, target_tokens=tokens)
-    settings = settings.model_copy(update={"training": choose_division(settings.training)})
     parameters = options.parameters or _count_of_run(run)
     d_model = options.d_model or settings.model.d_model or PRESETS[settings.model.preset or "tiny"].d_model
+    settings = settings.model_copy(update={"training": choose_division(settings.training, d_model)})
     shape = Shape(
         kind=options.model,
         source_vocab=prepared.tokenizers.source.size,
@@ -205,7 +206,7 @@ def _finish(request: Request, learning: Learning, out: Path, display: Display) -
     reach = measure_reach(model, prepared.tokenizers.source, [source for source, _ in prepared.valid])
     write_file(out / "gradients.json", json.dumps(reach) + "\n")
     figures = {"bleu": bleu(translations, [references]), "chrf": chrf(translations, [references])}
-    display.say(f"Test part, {len(tested):,} sentences: BLEU {figures['bleu']:.1f}, chrF {figures['chrf']:.1f}.")
+    display.say(f"Test part, {amount(len(tested), 'sentence')}: BLEU {figures['bleu']:.1f}, chrF {figures['chrf']:.1f}.")
     assert learning.best
     return figures | {
         "model": request.shape.kind,

@@ -227,11 +227,31 @@ def test_differences_are_those_of_the_digits_that_are_printed() -> None:
     assert (found["scores"], found["p_values"]) == (0.0, 0.02)
 
 
-def test_every_change_that_is_asked_about_can_be_made():
-    quality = importlib.import_module("quality")
+def test_every_change_that_is_asked_about_can_be_made() -> None:
+    quality = script("quality")
     base = build_settings({"data": {"train": ["train"], "from": "en", "to": "de"}})
+    base = vary(base, Variant(quality.SETTINGS, parse_changes(quality.SETTINGS)))
     for changes in quality.QUESTIONS.values():
         for words in changes:
             changed = vary(base, Variant(words, parse_changes(words)))
             check_settings(changed)
             assert changed != base, words
+
+
+def test_answers_of_all_seeds_make_one_row_beside_base() -> None:
+    quality = script("quality")
+    known = {"corpus": "twi", "updates": 2000, "epochs": 10.04, "chrf": 40.0}
+    nothing = [0.0, [0.0, 0.0]]
+    answers = [
+        {**known, "change": "r-drop=5", "seed": 1, "bleu": 12.0, "differences": {"bleu": [1.0, [0.2, 1.8]], "chrf": nothing}},
+        {**known, "change": "base", "seed": 1, "bleu": 11.0, "differences": {"bleu": nothing, "chrf": nothing}},
+        {**known, "change": "r-drop=5", "seed": 2, "bleu": 13.0, "differences": {"bleu": [2.0, [1.0, 3.0]], "chrf": nothing}},
+    ]
+    base, changed = quality.make_table(answers).splitlines()[-2:]
+    assert base == "| `base` | 1 | 2,000 | 10.0 | 11.0 |  | 40.0 |  |"
+    assert changed == "| `r-drop=5` | 2 | 2,000 | 10.0 | 12.5 | +1.5 [+0.6, +2.4] | 40.0 | +0.0 [+0.0, +0.0] |"
+
+
+def test_the_table_of_settings_that_is_kept_is_that_of_the_answers() -> None:
+    quality = script("quality")
+    assert quality.make_table(quality.read_answers()) == (RESULTS / "quality" / "table.md").read_text(encoding="utf-8")
