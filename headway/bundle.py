@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from headway import __version__
+from headway.amounts import amount
 from headway.architectures import AnyArchitecture, Architecture, T5Architecture
 from headway.atomic import new_directory
 from headway.config import DecodingSettings, Section, Task, TokenizerSettings
@@ -234,8 +235,8 @@ It knows only what stood in that; have what it writes read before you rely on it
 
 def _describe_model(manifest: Manifest) -> str:
     a, made = manifest.architecture, f"made with Headway {manifest.version}"
-    sizes = f"d_model {a.d_model},\nd_ff {a.d_ff}, {a.n_heads} heads"
-    updates = f"{manifest.provenance.step:,} updates"
+    sizes = f"d_model {a.d_model},\nd_ff {a.d_ff}, {amount(a.n_heads, 'head')}"
+    updates = amount(manifest.provenance.step, "update")
     languages = f"{manifest.source_language} → {manifest.target_language}"
     source = manifest.source_language.split(",")[0] or "txt"
     chosen = tell_option(manifest.directions)
@@ -259,7 +260,7 @@ A text-to-text model {made}: {a.n_layers}+{a.n_decoder_layers} layers, {sizes}, 
         use = "classify DIRECTORY FILE"
     return f"""# {_NAMES[a.kind]}
 
-A {_NAMES[a.kind]} model {made}: {a.n_layers} layers, {sizes}, {updates}.
+A {_NAMES[a.kind]} model {made}: {amount(a.n_layers, "layer")}, {sizes}, {updates}.
 
     headway {use}"""
 
@@ -269,8 +270,8 @@ def _describe_measured(measured: Measured | None) -> str:
         return ""
     m = measured
     return f"""
-With CTranslate2 on the machine that trained it, {m.sentences:,} held-out sentences, beam {m.beam}: `--compute-type auto` takes
-{m.compute_type}.
+With CTranslate2 on the machine that trained it, {amount(m.sentences, "held-out sentence")}, beam {m.beam}:
+`--compute-type auto` takes {m.compute_type}.
 
 | compute type | tokens a second | BLEU |
 |---|---|---|

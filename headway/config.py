@@ -190,7 +190,7 @@ class TrainingSettings(Section):
     )
     threads: int | None = Field(None, ge=1, description="threads of each process; its share of the cores if not given")
     precision: Literal["fp32", "bf16"] | None = Field(
-        None, description="of matrix products; bf16 where the hardware has it, if not given"
+        None, description="of matrix products; if not given, bf16 where the hardware has it, on a processor from d_model 256 on"
     )
     recompute: bool = Field(
         False, description="keep less of the forward pass and compute it again in the backward pass: less memory, more time"

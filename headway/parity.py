@@ -11,6 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
+from headway.amounts import amount
 from headway.decoding.options import Options
 from headway.engines.engine import Job, Pieces
 from headway.errors import DataError, HeadwayError
@@ -44,7 +45,7 @@ class Parity:
 
     def __str__(self) -> str:
         return (
-            f"On {self.sentences:,} sentences: largest difference of logits {self.largest_logit_difference:.1e}, "
+            f"On {amount(self.sentences, 'sentence')}: largest difference of logits {self.largest_logit_difference:.1e}, "
             f"{self.share_of_equal_translations:.1%} of translations equal, "
             f"BLEU {self.bleu_of_torch:.2f} in torch and {self.bleu_of_export:.2f} in the export (greedy)."
         )

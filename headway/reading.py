@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headway.amounts import amount, are
 from headway.bundle import Lines
 from headway.directions import Direction, match_directions
 from headway.errors import RequestError
@@ -91,4 +92,6 @@ def check_texts(texts: Sequence[str], **others: Sequence[Any] | None) -> None:
         raise TypeError("texts is a list of strings; for one text give [text]")
     for name, given in others.items():
         if given is not None and len(given) != len(texts):
-            raise RequestError(f"There are {len(texts):,} texts and {len(given):,} {name}.", "Give one for each text.")
+            raise RequestError(
+                f"There {are(len(texts))} {amount(len(texts), 'text')} and {len(given):,} {name}.", "Give one for each text."
+            )

@@ -14,7 +14,7 @@ SOURCES = sorted((ROOT / "headway").rglob("*.py"))
 # Each part may import those of the lines above its own, and not its neighbours.
 LAYERS = [
     ["errors"],
-    ["config", "atomic", "cores", "progress"],
+    ["config", "atomic", "cores", "progress", "amounts"],
     ["architectures", "directions"],
     ["nn", "text"],
     ["models", "data", "decoding", "evaluation"],
@@ -51,13 +51,14 @@ WITHOUT_TORCH = {
     "atomic",
     "cores",
     "progress",
+    "amounts",
     "text",
     "data",
     "evaluation",
     "reports",
 }
 HEAVY = {"torch", "numpy", "sentencepiece", "sacrebleu", "matplotlib", "safetensors", "ctranslate2"}
-LIGHT_PARTS = {"errors", "config", "cli"}  # what a door may import before it is asked for anything
+LIGHT_PARTS = {"errors", "config", "amounts", "cli"}  # what a door may import before it is asked for anything
 PICKLERS = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
 
 

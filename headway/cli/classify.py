@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headway.amounts import amount
 from headway.cli.writing import write, write_json
 from headway.errors import DataError, RequestError
 
@@ -53,8 +54,9 @@ def run(
     if not told:
         raise DataError("There is nothing to classify.", "Give texts, one a line, or pictures.")
     if cut:
+        were = "was" if cut == 1 else "were"
         most = f"{classifier.longest:,} pieces that the model reads"
-        print(f"{cut:,} of {told:,} lines were longer than the {most}, and were cut.", file=sys.stderr)
+        print(f"{cut:,} of {amount(told, 'line')} {were} longer than the {most}, and {were} cut.", file=sys.stderr)
 
 
 def _sort(classifier: "Classifier", files: list[str], top: int) -> Iterator[tuple[str, "Classified"]]:

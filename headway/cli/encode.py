@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from headway.amounts import amount
 from headway.cli.searching import FromOption, SourcePrefixOption, ToOption
 from headway.errors import DataError
 
@@ -56,4 +57,4 @@ def run(
     write(out, array)
     if tokens:
         write(out.with_suffix(".lengths.npy"), np.array([len(states) for states in rows]))
-    print(f"{out}: {array.shape[0]:,} rows of {array.shape[1]}", file=sys.stderr)
+    print(f"{out}: {amount(array.shape[0], 'row')} of {array.shape[1]}", file=sys.stderr)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from headway.amounts import amount
 from headway.cli.columns import find_width, print_table, print_text, wrap
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def print_evaluation(evaluation: "Evaluation") -> None:
 def _explain(evaluation: "Evaluation") -> str:
     """How to read the figures above."""
     results, many = evaluation.results, evaluation.sentences
-    told = f"{many:,} sentence{'' if many == 1 else 's'} scored. More BLEU and chrF is better, less TER."
+    told = f"{amount(many, 'sentence')} scored. More BLEU and chrF is better, less TER."
     if any(result.interval["bleu"] for result in results) and (
         evaluation.comparisons or any(len(result.scores) == 1 for result in results)
     ):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from headway.amounts import amount
 from headway.errors import HeadwayError, RequestError
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def _read_pairs(model: Path, source: Path | None, references: Path | None) -> "l
         sources, targets = list(read_lines(source)), list(read_lines(references))
         if len(sources) != len(targets):
             raise DataError(
-                f"{source} has {len(sources):,} lines, but {references} has {len(targets):,}.",
+                f"{source} has {amount(len(sources), 'line')}, but {references} has {len(targets):,}.",
                 "Line n of one is the translation of line n of the other.",
             )
         pairs = list(zip(sources, targets, strict=True))

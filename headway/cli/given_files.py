@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from headway.amounts import amount
 from headway.errors import DataError
 
 CLOSE = 0.8  # as difflib counts: a letter or two in a name
@@ -69,4 +70,4 @@ def check_together(one: Text, other: Text) -> None:
 
 
 def _count(text: Text) -> str:
-    return f"{len(text.lines):,} line{'' if len(text.lines) == 1 else 's'} of {text.what}"
+    return f"{amount(len(text.lines), 'line')} of {text.what}"

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from headway.amounts import amount
 from headway.cli.again import headway_command, resumable
 from headway.cli.plan_table import tell_plan, tell_quality
 from headway.cli.settings import COMMAND, ConfigFile, Given, as_options, given_settings, read_settings, takes_settings
@@ -277,7 +278,7 @@ def _plan_unseen(
         a = build_architecture(chosen.model, source_vocab=vocabulary, target_vocab=vocabulary, shared=shared)
         epoch = imagine_epoch(pairs, source_length, target_length, a, chosen.training)
         epochs = estimate_epochs(settings.training, d_model=a.d_model, target_tokens=target_tokens, operations=epoch.flops)
-    settings = chosen.model_copy(update={"training": choose_division(chosen.training)})
+    settings = chosen.model_copy(update={"training": choose_division(chosen.training, a.d_model)})
     size, speed = Size(None, pairs, shared), _assume_speed(settings, epoch, used)
     return forecast(settings, a, size, epoch, speed, gpus=others, device=Group().device.type)
 
@@ -320,7 +321,8 @@ def _measure_speed(
     memory_bytes = _peak_memory() if knows_memory else None
     if not tokens_per_second:
         display.say(
-            f"An update takes longer than {seconds:g} seconds: its speed is assumed. To measure it, give more --seconds."
+            f"An update takes longer than {amount(seconds, 'second')}: its speed is assumed. "
+            "To measure it, give more --seconds."
         )
         return replace(assumed, memory_bytes=memory_bytes)
     return Speed(tokens_per_second, mfu, measured=True, memory_bytes=memory_bytes)

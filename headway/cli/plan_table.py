@@ -4,6 +4,8 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from headway.amounts import amount
+
 if TYPE_CHECKING:
     from headway.evaluation.extrapolation import Extrapolation
     from headway.experiments.learning_curve import Quality
@@ -15,23 +17,23 @@ LITTLE = 0.3  # BLEU: less is not seen
 
 def tell_plan(f: "Figures") -> Iterator[str]:
     """The figures as a table, and what they do not say by themselves."""
-    machine = f"{_count(f.processes, 'process')} x {_count(f.threads, 'thread')}, {f.precision}"
+    machine = f"{amount(f.processes, 'process')} x {amount(f.threads, 'thread')}, {f.precision}"
     other_side = "shared" if f.shared_vocabulary else f"and {f.source_vocabulary:,} of the source"
     rows = {
         "Corpus": f"{_tell_corpus(f)}; {f.target_tokens:,} target tokens an epoch",
         "Vocabulary": f"{f.vocabulary:,} pieces, {other_side}",
         "Model": f"{f.preset}: {f.layers}+{f.decoder_layers} layers, d_model {f.d_model}, {f.parameters:,} parameters",
         "Update": f"{f.batch_tokens:,} target tokens; {machine}",
-        "Length": f"{_count(f.steps, 'update')}, {f.epochs:,.1f} epochs{_tell_minutes(f)}",
+        "Length": f"{amount(f.steps, 'update')}, {f.epochs:,.1f} epochs{_tell_minutes(f)}",
         "Memory": f"{_bytes(f.memory_bytes)} a process, {'measured' if f.memory_measured else 'estimated'}",
-        "Disk": f"{_bytes(f.disk_bytes)} for {_count(f.checkpoints, 'checkpoint')} and the models",
+        "Disk": f"{_bytes(f.disk_bytes)} for {amount(f.checkpoints, 'checkpoint')} and the models",
         "Arithmetic": f"{_power(f.flops)} FLOPs",
         "Time here": f"{_time(f.seconds)}: {f.tokens_per_second:,.0f} target tokens/s, {f.mfu:.0%} of peak, "
         + ("measured" if f.measured else "assumed"),
     }
     if f.gpus and f.gpu_seconds is not None:
         rows["Time there"] = (
-            f"{_time(f.gpu_seconds)}: {_count(f.gpus, 'GPU')} of {f.tflops:g} TFLOP/s, {f.utilisation:.0%} of peak, assumed"
+            f"{_time(f.gpu_seconds)}: {amount(f.gpus, 'GPU')} of {f.tflops:g} TFLOP/s, {f.utilisation:.0%} of peak, assumed"
         )
     yield from (f"{name:12}{text}" for name, text in rows.items())
     yield from ("", "Times are of the updates alone: validations come on top, and --patience may end a run sooner.")
@@ -60,11 +62,12 @@ def tell_quality(quality: "Quality", whole: "Figures") -> Iterator[str]:
     for name, found in (("BLEU", quality.bleu), ("chrF", quality.chrf)):
         yield f"{name:>10}  {found.interval[0]:.1f} to {found.interval[1]:.1f} in 95 of 100 cases"
     yield from ("", *_fill(_tell_gain(quality.bleu)), "")
-    length = f"{quality.max_minutes:.3g} minutes" if quality.max_minutes else f"{whole.steps:,} updates"
+    length = amount(float(f"{quality.max_minutes:.3g}"), "minute") if quality.max_minutes else amount(whole.steps, "update")
     shorter = quality.max_minutes and quality.max_minutes != whole.max_minutes
     yield from _fill(
-        f"Foretold is what `headway train` with these settings comes to in {length}, on {quality.sentences:,} sentences like "
-        f"those of the validation part{'; a longer training should do better' if shorter else ''}."
+        f"Foretold is what `headway train` with these settings comes to in {length}, on "
+        f"{amount(quality.sentences, 'sentence')} like those of the validation part"
+        f"{'; a longer training should do better' if shorter else ''}."
     )
 
 
@@ -86,14 +89,14 @@ def _fill(text: str) -> list[str]:
 
 def _tell_corpus(f: "Figures") -> str:
     if f.pairs_read is not None:
-        return f"{_count(f.pairs_read, 'pair')} read, {f.pairs:,} kept for training"
+        return f"{amount(f.pairs_read, 'pair')} read, {f.pairs:,} kept for training"
     return (
-        f"{_count(f.pairs, 'pair')} of {f.source_tokens / f.pairs - 1:g} and {f.target_tokens / f.pairs - 1:g} pieces, assumed"
+        f"{amount(f.pairs, 'pair')} of {f.source_tokens / f.pairs - 1:g} and {f.target_tokens / f.pairs - 1:g} pieces, assumed"
     )
 
 
 def _tell_minutes(f: "Figures") -> str:
-    return f", as far as {f.max_minutes:g} minutes go" if f.max_minutes else ""
+    return f", as far as {amount(f.max_minutes, 'minute')} {'goes' if f.max_minutes == 1 else 'go'}" if f.max_minutes else ""
 
 
 def _tell_paper(f: "Figures", flops: float) -> str:
@@ -105,11 +108,6 @@ def _tell_paper(f: "Figures", flops: float) -> str:
         f"needs; the quotient, {f.paper_utilisation:.2f}, is the share of the peak that was used.",
         width=WIDTH,
     )
-
-
-def _count(number: int, noun: str) -> str:
-    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
-    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def _bytes(number: float) -> str:

@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from headway.amounts import amount
 from headway.cli.searching import (
     AlphaOption,
     BatchOption,
@@ -49,7 +50,7 @@ def run(
     sources, targets = list(read_lines(source)), list(read_lines(target))
     if len(sources) != len(targets):
         raise DataError(
-            f"{source} has {len(sources):,} lines, but {target} has {len(targets):,}.",
+            f"{source} has {amount(len(sources), 'line')}, but {target} has {len(targets):,}.",
             "Line n of one is the translation of line n of the other.",
         )
     translator = load([model, *(others or [])], engine=engine, compute_type=compute_type)

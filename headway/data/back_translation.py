@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from headway.amounts import amount
 from headway.data.build import PART, Progress
 from headway.data.filters import is_blank
 from headway.data.pairtext import PairWriter
@@ -51,7 +52,7 @@ class Texts:
 
     def tell(self) -> str:
         losses = f"; left out: {tell_losses(self.left_out)}" if self.left_out else ""
-        return f"{self.lines_read:,} lines of monolingual text, {sum(self.lines):,} to translate{losses}"
+        return f"{amount(self.lines_read, 'line')} of monolingual text, {sum(self.lines):,} to translate{losses}"
 
 
 def write_texts(

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from headway.amounts import amount
 from headway.config import Settings, Task
 from headway.data.facts import Facts
 from headway.data.filters import LengthFilter, is_blank
@@ -56,6 +57,11 @@ class Corpora:
     def prefixes(self) -> list[str]:
         """What sources may begin with, longest first."""
         return list_prefixes(corpus.prefix for corpus in self.train)
+
+    @cached_property
+    def learned(self) -> list[str]:
+        """The directions that have a corpus. Sorted, so that the parts that are cut do not depend on the order of corpora."""
+        return sorted({corpus.direction for corpus in self.train})
 
     def without_prefix(self, source: str) -> str:
         """The sentence itself, which is the same in all directions."""
@@ -150,14 +156,16 @@ def _survey(settings: Settings, corpora: Corpora, facts: Facts, on_progress: Pro
     collector = DigestCollector()
     labels: set[str] = set()
     total = sum(count_lines(corpus.files[0]) for corpus in corpora.train)  # a pair a line, but for a header
+    learned = corpora.learned
     for corpus in corpora.train:
+        direction = learned.index(corpus.direction)
         pairs = identical = 0
         for given, target in corpus:
             source = given.removeprefix(corpus.prefix)
             blank = is_blank(source, target)
             eligible = corpora.cuts or plausible.reason_to_drop(len(source), len(target)) is None
             own = target if corpora.task == "translate" else source  # a label stands beside many a text
-            collector.add(source, own, usable=not blank, eligible=eligible)
+            collector.add(source, own, usable=not blank, eligible=eligible, direction=direction)
             if corpora.task == "classify" and not blank:
                 labels.add(target)
                 if len(labels) > MOST_LABELS:
@@ -175,7 +183,7 @@ def _survey(settings: Settings, corpora: Corpora, facts: Facts, on_progress: Pro
                 on_progress("Reading", facts.pairs_read, total)
         if pairs and identical == pairs and corpora.task == "translate":
             raise DataError(
-                f"Source and target are the same in all {pairs:,} pairs of {corpus.name}.",
+                f"Source and target are the same throughout {corpus.name}: {amount(pairs, 'pair')}.",
                 "One must hold the other's translation: check the files and their columns.",
             )
     on_progress("Reading", facts.pairs_read, facts.pairs_read)
@@ -183,7 +191,7 @@ def _survey(settings: Settings, corpora: Corpora, facts: Facts, on_progress: Pro
         raise _nothing_left(facts)
     if len(labels) > max(20, (facts.pairs_read - facts.dropped["blank"]) // 2):
         raise DataError(
-            f"There are {len(labels):,} labels for {facts.pairs_read:,} texts.",
+            f"There are {len(labels):,} labels for {amount(facts.pairs_read, 'text')}.",
             "Is the label in the second column, or in one whose first row says `label`?",
         )
     if corpora.task == "classify" and len(labels) < 2:
@@ -194,7 +202,7 @@ def _survey(settings: Settings, corpora: Corpora, facts: Facts, on_progress: Pro
 def _split(
     settings: Settings, corpora: Corpora, digests: Digests, valid: list[DirectedPair] | None, test: list[DirectedPair] | None
 ) -> Split:
-    least = LEAST_HELD_OUT if settings.data.task == "classify" else 1
+    least = LEAST_HELD_OUT if settings.data.task == "classify" else len(corpora.learned)
     size = settings.data.held_out or default_held_out(int(digests.usable.sum()), least)
     pairs = [pair for pair, _ in [*(valid or []), *(test or [])]]
     given = [sentence for source, target in pairs for sentence in (corpora.without_prefix(source), target)]

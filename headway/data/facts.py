@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from headway.amounts import amount
 from headway.data.filters import Reason
 
 
@@ -75,7 +76,8 @@ class Facts:
         ]
         if not cut:
             return []
-        more = f"; {self.leaking:,} more that repeat one of their sentences left out of training" if self.leaking else ""
+        repeat = "repeats" if self.leaking == 1 else "repeat"
+        more = f"; {self.leaking:,} more that {repeat} one of their sentences left out of training" if self.leaking else ""
         return [f"held out: {', '.join(cut)}{more}"]
 
     def _overlaps(self) -> list[str]:
@@ -96,7 +98,7 @@ class Facts:
         return [f"{share:.0%} of the pieces are unknown to the vocabulary of the model: is it one of these languages?"]
 
     def _count(self, number: int) -> str:
-        return f"{number:,} {self.noun}" if number == 1 else f"{number:,} {self.noun}s"
+        return amount(number, self.noun)
 
     def _vocabulary(self) -> str:
         if self.noun == "picture":

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headway.amounts import amount
 from headway.errors import DataError, HeadwayError, RequestError
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def _open_idx(images: Path, labels: Path) -> PictureCorpus:
         raise DataError(f"{images} holds no grey pictures: {pixels.dtype} of {list(pixels.shape)}.", "Check what file it is.")
     if numbers.shape != pixels.shape[:1]:
         raise DataError(
-            f"{images} has {len(pixels):,} pictures, but {labels} has labels of shape {list(numbers.shape)}.",
+            f"{images} has {amount(len(pixels), 'picture')}, but {labels} has labels of shape {list(numbers.shape)}.",
             "Number n of one must be the label of number n of the other.",
         )
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from headway.amounts import amount, are
 from headway.architectures import PATCH_SIZE
 from headway.config import Settings, parse_corpus
 from headway.data.build import LEAST_HELD_OUT, Progress
@@ -154,7 +155,7 @@ def _digest(pixels: np.ndarray) -> int:
 
 def _too_few(pictures: int, held_out: int, found: Hashes, apart_from: Hashes) -> DataError:
     return DataError(
-        f"{pictures:,} pictures are too few to cut {held_out:,} off and have some left to train on: "
+        f"{amount(pictures, 'picture')} {are(pictures)} too few to cut {held_out:,} off and have some left to train on: "
         f"without copies and what stands in a given part, there are {len(np.setdiff1d(found, apart_from)):,}.",
         "Give held-out pictures with --valid and --test, a smaller --held-out, or more pictures.",
     )

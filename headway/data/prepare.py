@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from headway.amounts import amount
 from headway.atomic import new_directory
 from headway.config import Settings, Task, parse_corpus
 from headway.data.build import Corpora, Progress
@@ -191,7 +192,8 @@ def _open(settings: Settings, start: Start | None) -> Data:
             )
     if data.prefix and (data.task != "translate" or len(data.prefix) != len(data.train)):
         raise RequestError(
-            f"There are {len(data.prefix)} prefixes for {len(data.train)} corpora, and the task is {data.task}.",
+            f"--prefix is given {amount(len(data.prefix), 'time')}, --train {amount(len(data.train), 'time')}, "
+            f"and the task is {data.task}.",
             "Give --prefix once for each --train, in the same order; only --task translate takes them.",
         )
     if data.task == "lm":

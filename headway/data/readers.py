@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 
+from headway.amounts import amount
 from headway.config import did_you_mean, parse_corpus
 from headway.directions import Direction
 from headway.errors import DataError, RequestError
@@ -158,7 +159,7 @@ def _read_two_files(source: Path, target: Path) -> Iterator[Pair]:
             longer = number + 1 + sum(1 for _ in (targets if left is None else sources))
             counts = (number, longer) if left is None else (longer, number)
             raise DataError(
-                f"{source} has {counts[0]:,} lines, but {target} has {counts[1]:,}.",
+                f"{source} has {amount(counts[0], 'line')}, but {target} has {counts[1]:,}.",
                 "Line n of one must be the translation of line n of the other: find where they part, and mend it.",
             )
         yield left, right

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
+from headway.amounts import amount
 from headway.config import Settings, parse_corpus
 from headway.data.build import Progress, learn_vocabulary
 from headway.data.facts import Facts
@@ -130,6 +131,6 @@ def _append(store: StoreWriter, passage: list[int]) -> None:
 
 def _too_short(path: Path, passages: int, held_out: int, length: int) -> DataError:
     return DataError(
-        f"{path} has {passages:,} passages of {length:,} pieces: too few to cut {held_out:,} off and have some left.",
+        f"{path} has {amount(passages, 'passage')} of {length:,} pieces: too few to cut {held_out:,} off and have some left.",
         "Give held-out text with --valid and --test, a smaller --max-length, or more text.",
     )

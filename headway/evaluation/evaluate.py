@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from headway.amounts import amount, are
 from headway.errors import DataError, RequestError
 from headway.evaluation.breakdowns.directions import break_by_direction
 from headway.evaluation.breakdowns.faults import break_by_omission, break_by_repetition
@@ -140,7 +141,7 @@ def check_sources(sources: Sequence[str], references: Sequence[Sequence[str]]) -
     for stream in references:
         if len(stream) != len(sources):
             raise DataError(
-                f"There are {len(sources):,} lines of source, but {len(stream):,} of references.",
+                f"There {are(len(sources))} {amount(len(sources), 'line')} of source, but {len(stream):,} of references.",
                 "Each source needs its reference on the same line.",
             )
 
@@ -215,7 +216,7 @@ def _compare(measured: Sequence[_Measured], draws: int, on_progress: OnProgress 
             comparisons.append(Comparison(other.system.name, metric, difference, interval, bootstrap, randomisation))
         if few:
             most = max(different for different, _ in few)
-            where = f"{most} sentence{'' if most == 1 else 's'} at most"
+            where = f"{amount(most, 'sentence')} at most"
             notes.append(
                 f"{other.system.name} and {first.system.name} differ in {where} by {', '.join(title for _, title in few)}: "
                 f"below {FEWEST_DIFFERENT} no test can tell that from chance."
@@ -228,13 +229,13 @@ def _note(systems: Sequence[System], references: Sequence[Sequence[str]], is_uns
     sentences = len(references[0])
     if sentences < FEWEST:
         notes.append(
-            f"{sentences} sentences are too few for intervals and tests: they would be narrower than the truth. "
-            f"From {FEWEST} on they are given; a thousand and more make them useful."
+            f"{amount(sentences, 'sentence')} {are(sentences)} too few for intervals and tests: "
+            f"they would be narrower than the truth. From {FEWEST} on they are given; a thousand and more make them useful."
         )
     if blank := _find_blank(references):
         lines = ", ".join(f"{number:,}" for number in blank[:NAMED]) + (", …" if len(blank) > NAMED else "")
         notes.append(
-            f"{len(blank):,} of {sentences:,} references {'is' if len(blank) == 1 else 'are'} blank "
+            f"{len(blank):,} of {amount(sentences, 'reference')} {are(len(blank))} blank "
             f"(line{'' if len(blank) == 1 else 's'} {lines}): whatever is translated there counts as wrong."
         )
     if is_unspaced:

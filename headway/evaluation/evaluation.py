@@ -10,6 +10,7 @@ TITLES: dict[Metric, str] = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
 Verdict = Literal["better", "worse", "no clear difference", "equal", "not tested"]
 FEW = 20  # cases: of fewer, a share moves by more than five points with each
 LEVEL = 0.05  # of p-values: above it, nothing is said to be better
+NOTHING = 1.0  # BLEU: models below it have not learned to translate
 
 
 @dataclass(frozen=True)

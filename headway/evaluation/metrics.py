@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from headway.amounts import amount, are
 from headway.errors import DataError
 
 Metric = Literal["bleu", "chrf", "ter"]
@@ -98,11 +99,12 @@ def check_lengths(hypotheses: Sequence[str], references: Sequence[Sequence[str]]
         raise TypeError("hypotheses are a list of strings, references a list of such lists")
     if not references:
         raise DataError("There are no references to compare with.", "Give at least one file of references.")
+    many = len(hypotheses)
     for number, stream in enumerate(references, start=1):
-        if len(stream) != len(hypotheses):
+        if len(stream) != many:
             which = "the reference" if len(references) == 1 else f"reference {number} of {len(references)}"
             raise DataError(
-                f"There are {len(hypotheses):,} lines of translations, but {which} has {len(stream):,}.",
+                f"There {are(many)} {amount(many, 'line')} of translations, but {which} has {len(stream):,}.",
                 "Each translation needs its reference on the same line.",
             )
     if not hypotheses:

@@ -15,6 +15,10 @@ TAKES = ("train", "seeds", "vary")
 BASE = "base"
 
 
+def check(request: Request) -> None:
+    list_variants(request)
+
+
 def promise(request: Request, display: Display) -> float:
     variants = list_variants(request)
     _check_test_part(request, variants, display)

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from headway.amounts import amount
 from headway.bundle import read_bundle
 from headway.errors import RequestError
 from headway.experiments.comparing import OURS, PAPER, gather, tabulate, tell_winners
@@ -64,7 +65,9 @@ def _average(request: Request, variant: Variant, record: Record, display: Displa
     validator, run = build_validator(orders.settings, orders.architecture, prepared, Group()), find_run(request, settings)
     there = len(list_checkpoints(run / "checkpoints"))
     if there < 2:
-        raise RequestError(f"{run} has {there} checkpoints: nothing to average.", "Give a larger budget, and another --out.")
+        raise RequestError(
+            f"{run} has {amount(there, 'checkpoint')}: nothing to average.", "Give a larger budget, and another --out."
+        )
     averages = []
     for last in (last for last in AVERAGED if last <= there):
         name = f"{variant.name}, last {last}" if last > 1 else f"{variant.name}, the last one"

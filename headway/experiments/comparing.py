@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from headway.evaluation.evaluation import Evaluation
+from headway.evaluation.evaluation import NOTHING, Evaluation
 from headway.experiments.variants import Trained
 from headway.reports.figures import INK, QUIET, RULE, make_figure, open_frame, place, save_figure, write_title
 
 COLUMNS = ["model", "parameters", "updates", "perplexity", "BLEU [95 %]", "difference [95 %]", "p"]
 PAPER_COLUMNS = ["paper: ppl", "BLEU", "difference"]
-NOTHING = 1.0  # BLEU: models below it have not learned to translate
 UNEVEN = 1.5  # times as many updates: worth a word
 CLEAR = 0.05  # a p-value below it is called a clear difference
 ONE_SEED = "Each model has one seed: intervals tell of other test sentences, not of the luck of a seed (--seeds 3)."

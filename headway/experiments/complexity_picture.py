@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from headway.amounts import amount
 from headway.cores import count_cores
 from headway.experiments.complexity_fits import Exponent, compare_over_length, find_crossings, fit_memory, fit_time, select
 from headway.experiments.layer_costs import Point, Study
@@ -60,7 +61,7 @@ def draw(points: Sequence[Point], stem: Path) -> list[Path]:
     write_title(
         figure,
         "Table 1, measured: what a layer costs",
-        f"One thread of a machine with {cores} core{'s' if cores > 1 else ''}. Medians; shaded from quartile to quartile. "
+        f"One thread of a machine with {amount(cores, 'core')}. Medians; shaded from quartile to quartile. "
         "Beside each name: the exponent, fitted over the upper half of the sizes.",
         gap=0.3,
     )

@@ -1,8 +1,8 @@
 """What all experiments share: what is asked of them, what they find, and how that is kept and shown.
 
-An experiment is a module with a `CLAIM` (what the paper says, and where), the options that it `TAKES`, a `promise` of the
-seconds that it needs, and `run`, which finds something out. What it found stands in `request.out`, what it trained beside that:
-the same command goes on there.
+An experiment is a module with a `CLAIM` (what the paper says, and where), the options that it `TAKES`, a `check` of the rows
+that are asked for, a `promise` of the seconds that it needs, and `run`, which finds something out. What it found stands in
+`request.out`, what it trained beside that: the same command goes on there.
 """
 
 import json
@@ -78,6 +78,9 @@ class Experiment(Protocol):
     CLAIM: str
     TAKES: Collection[Option]
 
+    def check(self, request: Request) -> None:
+        """Refuse rows or changes that cannot be, before any text is read. Only of experiments that take them."""
+
     def promise(self, request: Request, display: Display) -> float: ...
 
     def run(self, request: Request, display: Display) -> Findings: ...
@@ -129,6 +132,8 @@ def check_experiment(name: str, experiment: Experiment, request: Request) -> Non
         raise RequestError(f"The experiment {name} has no {', '.join(foreign)}.", "Leave that out.")
     if "train" in experiment.TAKES and not request.model:
         check_settings(request.settings)
+    if {"rows", "vary"} & {*experiment.TAKES}:
+        experiment.check(request)
 
 
 def check_settings(settings: Settings) -> None:

@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from headway.amounts import amount, are
 from headway.atomic import write_file
 from headway.bundle import read_manifest
 from headway.data.readers import open_corpus
@@ -49,7 +50,10 @@ def promise(request: Request, display: Display) -> float:
 def run(request: Request, display: Display) -> Findings:
     bench = _read_bench(request) if request.model else _train_bench(request, display)
     if len(bench) < FEWEST:
-        raise DataError(f"There are {len(bench)} sentences to look at.", f"Give a --test of at least {FEWEST}, none too long.")
+        raise DataError(
+            f"There {are(len(bench))} {amount(len(bench), 'sentence')} to look at.",
+            f"Give a --test of at least {FEWEST}, none too long.",
+        )
     heads, judged = bench.list_heads(), _Judged(bench, request.out / "heads.json")
     whole = judged.find("all heads", [])
     figures: list[dict[str, Any]] = []
@@ -158,8 +162,9 @@ def _conclude(figures: Sequence[dict[str, Any]], curve: Sequence[dict[str, Any]]
     return [
         "Heads by what they attend to: " + ", ".join(f"{name} {count}" for name, count in habits.most_common()) + ".",
         f"Without {worst['head']} ({worst['attends_to']}) the loss rises most, by {worst['loss_rise']:.2f} a piece; "
-        f"without one of {idle} of the {len(figures)} heads it does not clearly rise.",
-        f"{spared} heads together, the least important first, can go before BLEU falls by one from {curve[0]['bleu']:.1f}.",
+        f"without one of {idle} of the {amount(len(figures), 'head')} it does not clearly rise.",
+        f"{amount(spared, 'head')} together, the least important first, can go before BLEU falls by one from "
+        f"{curve[0]['bleu']:.1f}.",
     ]
 
 

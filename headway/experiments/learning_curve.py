@@ -14,18 +14,19 @@ from typing import Any
 
 import numpy as np
 
+from headway.amounts import amount, are
 from headway.config import Settings, TrainingSettings, parse_corpus
 from headway.data.parts import name_part, write_parts
 from headway.data.prepare import Prepared
 from headway.data.readers import count_lines
 from headway.errors import DataError
 from headway.evaluation.evaluate import FEWEST
+from headway.evaluation.evaluation import NOTHING
 from headway.evaluation.extrapolation import Extrapolation, extrapolate
 from headway.evaluation.formulas import compute
 from headway.evaluation.metrics import Metric
 from headway.evaluation.resampling import DRAWS, resample
 from headway.evaluation.statistics import Statistics, extract
-from headway.experiments.comparing import NOTHING
 from headway.experiments.experiment import Request
 from headway.experiments.variants import TESTING, Record, Variant, find_run, is_trained, train_variant, vary
 from headway.progress import Display, duration
@@ -96,7 +97,7 @@ def plan_curve(
     least = round(FEWEST_PAIRS / min(SHARES.values()))
     if pairs < least:
         raise DataError(
-            f"{pairs:,} pairs to train on are too few: an eighth of them says nothing of the whole.",
+            f"{amount(pairs, 'pair')} to train on {are(pairs)} too few: an eighth of that says nothing of the whole.",
             f"A forecast of quality needs at least {least:,}; with fewer, the training itself takes minutes.",
         )
     if sentences < FEWEST:
@@ -156,7 +157,7 @@ def forecast_quality(curve: Curve, display: Display) -> Quality:
         left = pace * sum(list(expected.values())[number - 1 :])
         told = f", about {duration(left)} left" if left else ""
         share = f"1/{round(1 / SHARES[name])}"
-        display.say(f"\n[{number}/{len(SHARES)}] {share} of the text: {curve.pairs[name]:,} pairs{told}")
+        display.say(f"\n[{number}/{len(SHARES)}] {share} of the text: {amount(curve.pairs[name], 'pair')}{told}")
         begun = time.monotonic()
         records.append(train_variant(curve.request, variant, settings.training.seed, display))
         if expected[name]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import median_low
 from typing import Any
 
+from headway.amounts import amount, are
 from headway.atomic import write_file, writing
 from headway.config import Settings, parse_corpus
 from headway.data.readers import Pair, open_corpus
@@ -34,6 +35,10 @@ SHARES = (1.0, 1.25, 1.5, 2.0)  # of the longest sentence in training: where the
 HELD_OUT, LONG = 250, 1500  # short pairs for each of validation and test, long ones for the test
 TESTING = 20.0  # seconds to translate the long sentences once more
 WITHOUT_CUT = 10_000  # pieces: no sentence is longer
+
+
+def check(request: Request) -> None:
+    choose_rows(request, VARIANTS)
 
 
 def promise(request: Request, display: Display) -> float:
@@ -61,7 +66,7 @@ def run(request: Request, display: Display) -> Findings:
     rows = [[one["model"], *(f"{b['bleu']:.1f}{tell_interval(b['interval'])}" for b in one["buckets"])] for one in figures]
     columns = ["BLEU by words of the source", *(bucket["words"] for bucket in figures[0]["buckets"])]
     counts = ["sentences", *(f"{bucket.sentences:,}" for bucket in buckets)]
-    story = [f"Training had sentences of at most {longest} words. " + _tell(figures)]
+    story = [f"Training had sentences of at most {amount(longest, 'word')}. " + _tell(figures)]
     return Findings(columns, [*rows, counts], figures, story, _draw(figures, longest, request.out / "positions"))
 
 
@@ -85,7 +90,8 @@ def _divide(settings: Settings) -> tuple[dict[str, list[Pair]], int]:
     beyond = [pair for pair, words in zip(pairs, lengths, strict=True) if words > longest]
     if len(short) < 4 * HELD_OUT or len(beyond) < HELD_OUT:
         raise DataError(
-            f"There are {len(short):,} pairs of at most {longest} words and {len(beyond):,} longer ones.",
+            f"There {are(len(short))} {amount(len(short), 'pair')} of at most {amount(longest, 'word')}, "
+            f"and {amount(len(beyond), 'longer one')}.",
             f"This experiment needs {4 * HELD_OUT:,} of the first and {HELD_OUT:,} of the second, in languages with spaces.",
         )
     held_out = short[:: len(short) // (2 * HELD_OUT)]

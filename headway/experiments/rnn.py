@@ -53,8 +53,20 @@ class Side:
     reach: dict[str, Any]
 
 
+def check(request: Request) -> None:
+    if not RIVALS.exists():
+        raise RequestError(
+            "The models that the Transformer is measured against are not part of the installed package.",
+            "Run this experiment from a clone of the repository, installed with pip install -e .",
+        )
+    if not request.settings.training.max_minutes:
+        raise RequestError("The sides of this experiment have the same minutes.", "Give --max-minutes instead.")
+    if request.settings.training.optimizer == "muon":
+        raise RequestError("All sides of this experiment learn with Adam.", "Leave out --optimizer.")
+    choose_rows(request, VARIANTS)
+
+
 def promise(request: Request, display: Display) -> float:
-    _check(request)
     rivals = sum(not (_place(request, one) / "result.json").exists() for one in choose_rows(request, VARIANTS)[1:])
     minutes = request.settings.training.max_minutes
     assert minutes
@@ -62,7 +74,6 @@ def promise(request: Request, display: Display) -> float:
 
 
 def run(request: Request, display: Display) -> Findings:
-    _check(request)
     variants = choose_rows(request, VARIANTS)
     sides = []
     for number, variant in enumerate(variants, start=1):
@@ -87,18 +98,6 @@ def run(request: Request, display: Display) -> Findings:
     )
     story = [*tell_winners(figures), *(_tell_lead(sides[0], other) for other in sides[1:])]
     return Findings(columns, rows, figures, story, _draw(figures, request.out / "rnn"))
-
-
-def _check(request: Request) -> None:
-    if not RIVALS.exists():
-        raise RequestError(
-            "The models that the Transformer is measured against are not part of the installed package.",
-            "Run this experiment from a clone of the repository, installed with pip install -e .",
-        )
-    if not request.settings.training.max_minutes:
-        raise RequestError("The sides of this experiment have the same minutes.", "Give --max-minutes instead.")
-    if request.settings.training.optimizer == "muon":
-        raise RequestError("All sides of this experiment learn with Adam.", "Leave out --optimizer.")
 
 
 def _place(request: Request, variant: Variant) -> Path:

@@ -19,6 +19,10 @@ VARIANTS = [
 ]
 
 
+def check(request: Request) -> None:
+    choose_rows(request, VARIANTS)
+
+
 def promise(request: Request, display: Display) -> float:
     return promise_training(request, choose_rows(request, VARIANTS), display)
 

@@ -14,6 +14,7 @@ from types import FrameType
 from typing import IO, Any, TextIO
 
 from headway import __version__
+from headway.amounts import amount
 from headway.bundle import MANIFEST
 from headway.errors import Interrupted
 from headway.jobs.blocks import Block, read_blocks, read_pipe
@@ -72,7 +73,7 @@ def _fill(part: Part, task: Task, work: Work, pace: Pace, display: Display, size
     if part.finished:
         display.say(f"{task.output} is done already.")
     elif part.blocks:
-        display.say(f"Going on after {_count(part.lines)}.")
+        display.say(f"Going on after {amount(part.lines, 'line')}.")
     pace.skip(part.lines)
     if part.finished:
         return
@@ -86,7 +87,7 @@ def _fill(part: Part, task: Task, work: Work, pace: Pace, display: Display, size
         part.finish()
     except KeyboardInterrupt:
         remedy = "The same command goes on from there." if task.can_go_on() else ""
-        raise Interrupted(f"Interrupted after {_count(part.lines)} of {task.output}.", remedy) from None
+        raise Interrupted(f"Interrupted after {amount(part.lines, 'line')} of {task.output}.", remedy) from None
 
 
 def _write_stream(task: Task, work: Work, stream: IO[bytes], pace: Pace, size: int) -> None:
@@ -144,7 +145,3 @@ def _term_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _count(lines: int) -> str:
-    return f"{lines:,} line" if lines == 1 else f"{lines:,} lines"

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from headway.amounts import amount
 from headway.bundle import Manifest, Provenance, read_bundle, write_bundle
 from headway.errors import RequestError
 from headway.models.weights import average_weights
@@ -12,7 +13,7 @@ def average_run(run: Path, last: int, out: Path) -> int:
     """Average a run's last checkpoints, of each what was its model then. Returns how many there were."""
     checkpoints = list_checkpoints(run / "checkpoints")[-last:]
     if len(checkpoints) < 2:
-        raise RequestError(f"{run} has {len(checkpoints)} checkpoint: nothing to average.", "Let it train longer.")
+        raise RequestError(f"{run} has {amount(len(checkpoints), 'checkpoint')}: nothing to average.", "Let it train longer.")
     bundle = read_bundle(run / "last")
     weights = average_weights([load_judged_weights(path) for path in checkpoints])
     write_bundle(out, _untested(bundle.manifest), weights, bundle.tokenizers)

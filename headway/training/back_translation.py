@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from headway.amounts import amount
 from headway.atomic import new_directory, write_file
 from headway.bundle import Scope, read_manifest
 from headway.config import Settings, build_settings, parse_corpus, read_yaml
@@ -58,7 +59,7 @@ def train_in_stages(settings: Settings, out: Path, display: Display, scope: Scop
         stages.train("forward", stages.forward(), asked, scope)
         pairs = stages.find_synthetic(asked)
         if pairs:  # a larger budget does not change what the run has learned from
-            display.say(f"\n[2/4] [3/4] {stages.synthetic} is complete: {sum(pairs):,} pairs.")
+            display.say(f"\n[2/4] [3/4] {stages.synthetic} is complete: {amount(sum(pairs), 'pair')}.")
         else:
             stages.train("reverse", stages.reverse(), asked)
             pairs = stages.translate(texts, prepared, asked)
@@ -220,7 +221,7 @@ class _Stages:
             "Four stages; what is complete is skipped, and the same command goes on where it stood:",
             f"  [1/4] {self.out / 'forward'}: {source} → {target} without that text, to know what it adds; {budget}",
             f"  [2/4] {self.out / 'reverse'}: {target} → {source}; {budget}",
-            f"  [3/4] {self.synthetic}: {sum(texts.lines):,} lines of {target} into {source}",
+            f"  [3/4] {self.synthetic}: {amount(sum(texts.lines), 'line')} of {target} into {source}",
             f"  [4/4] {self.out}: {source} → {target} on all of it; {budget}",
         ):
             self.display.say(line)
@@ -248,7 +249,7 @@ class _Stages:
     def translate(self, texts: Texts, prepared: Prepared, asked: dict[str, str]) -> list[int]:
         """Stage 3. What the search finds likeliest, if not told otherwise: to draw pays with a good model and much text."""
         source, target = self.languages
-        self.display.say(f"\n[3/4] {self.synthetic}: {sum(texts.lines):,} lines of {target} into {source}.")
+        self.display.say(f"\n[3/4] {self.synthetic}: {amount(sum(texts.lines), 'line')} of {target} into {source}.")
         model = self.out / "reverse" / "best"
         drawing = {"temperature": 1.0, "seed": self.settings.training.seed}
         search = drawing if self.settings.data.back_translation == "sampling" else {}
@@ -295,7 +296,7 @@ class _Stages:
                 f"No translation of the monolingual text can be right{losses}.",
                 f"The reverse model is too weak, or the text is of another language: look into {self.synthetic}.",
             )
-        self.display.say(f"{sum(kept):,} synthetic pairs{losses}.")
+        self.display.say(f"{amount(sum(kept), 'synthetic pair')}{losses}.")
         _write_json(self.synthetic / "synthetic.json", {**record, "kept": kept, "left_out": left_out})
         return kept
 
@@ -312,8 +313,8 @@ def _name_corpus(stem: Path, weight: float) -> str:
 def _tell_budget(settings: Settings) -> str:
     """What a training may take, as far as the user said."""
     training = settings.training
-    given = {"minutes": training.max_minutes, "updates": training.max_steps, "epochs": training.max_epochs}
-    told = " or ".join(f"{value:,g} {unit}" for unit, value in given.items() if value is not None)
+    given = {"minute": training.max_minutes, "update": training.max_steps, "epoch": training.max_epochs}
+    told = " or ".join(amount(value, unit) for unit, value in given.items() if value is not None)
     return f"at most {told}" if told else "as long as so much text needs"
 
 

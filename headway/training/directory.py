@@ -2,8 +2,8 @@
 
 import os
 import socket
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -16,11 +16,12 @@ from headway.errors import RequestError
 from headway.training.choices import ASKED, FOLLOWING, HOW
 from headway.training.validation import Validation
 
+LOCK = "run.lock"
 OWN_FILES = {
     "config.yaml",
     "data",
     "forecast",
-    "run.lock",
+    LOCK,
     "run.owner",
     "metrics.jsonl",
     "checkpoints",
@@ -42,13 +43,14 @@ OWN_FILES = {
 
 
 RECORDS = {"data": "prepared.json", "text": "text.json"}  # by which those are known as a run's
+ATTEMPTS = 5  # at a lock whose directory others take away
 
 
 def check_directory(out: Path) -> None:
     if out.exists() and not out.is_dir():
         raise RequestError(f"{out} is a file.", "Give --out a directory.")
-    with writing(out):
-        out.mkdir(parents=True, exist_ok=True)
+    names: list[str] = []
+    with writing(out), suppress(FileNotFoundError):
         names = sorted(path.name for path in out.iterdir() if not path.name.startswith("."))
     other = [name for name in names if name not in OWN_FILES or _is_foreign(out / name)]
     if other and "config.yaml" not in names:
@@ -63,23 +65,85 @@ def _is_foreign(directory: Path) -> bool:
 
 @contextmanager
 def locked(out: Path) -> Iterator[None]:
-    """Two runs at once in one directory are refused; the lock goes with the process that holds it."""
-    held, owner = FileLock(out / "run.lock", timeout=0), out / "run.owner"
+    """Two runs at once in one directory are refused; the lock goes with the process that holds it.
+
+    The directory is made, if it is not there; if nothing came of it then, it is taken away again.
+    """
+    owner = out / "run.owner"
     with writing(out):
-        try:
-            held.acquire()
-        except Timeout:
-            whose = owner.read_text() if owner.exists() else "another process"
-            raise RequestError(
-                f"A run is in progress in {out}: {whose}.", "Wait for it or stop it, or give another --out."
-            ) from None
+        held, made = _acquire(out, owner)
     try:
         now = datetime.now().strftime("%Y-%m-%d %H:%M:%S")
         write_file(owner, f"process {os.getpid()} on {socket.gethostname()}, since {now}")
         yield
     finally:
         owner.unlink(missing_ok=True)
+        with suppress(OSError):
+            _take_away(made)
         held.release()
+
+
+def _acquire(out: Path, owner: Path) -> tuple[FileLock, list[Path]]:
+    """The lock, and the directories that were made for it, `out` first.
+
+    Another command may take away the directory that it made, between our opening of the lock and our getting it. A lock counts
+    only if the directory in which it was opened stands there still.
+    """
+    for left in reversed(range(ATTEMPTS)):
+        made = [path for path in (out, *out.parents) if not path.exists()]
+        held = FileLock(out / LOCK, timeout=0)
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+            with _watching(out) as unmoved:
+                held.acquire()
+                if unmoved():
+                    return held, made
+        except Timeout:
+            break
+        except FileNotFoundError:
+            held.release()
+            if not left:
+                raise
+        else:
+            held.release()
+    try:
+        whose = owner.read_text()
+    except OSError:
+        whose = "another process"
+    raise RequestError(f"A run is in progress in {out}: {whose}.", "Wait for it or stop it, or give another --out.")
+
+
+@contextmanager
+def _watching(directory: Path) -> Iterator[Callable[[], bool]]:
+    """Whether the directory is still the one that it was: while it is open, no other can get its number."""
+    if os.name == "nt":  # where a directory with an open lock can neither be opened nor moved
+        yield lambda: True
+        return
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        yield lambda: os.path.samestat(os.fstat(descriptor), directory.stat())
+    finally:
+        os.close(descriptor)
+
+
+def _take_away(made: list[Path]) -> None:
+    """What was made for a run, if there is nothing in it but the lock, which is held, and empty directories.
+
+    It is moved before its lock is deleted: whoever wants the same directory makes a new one, with a lock of its own.
+    """
+    if not made:
+        return
+    out, *parents = made
+    others = [path for path in out.iterdir() if path.name != LOCK]
+    if any(not path.is_dir() or any(path.iterdir()) for path in others):
+        return
+    aside = out.with_name(f".{out.name}.{os.getpid()}")
+    out.rename(aside)
+    for path in others:
+        (aside / path.name).rmdir()
+    (aside / LOCK).unlink()
+    for path in (aside, *parents):
+        path.rmdir()
 
 
 def refuse_other_data(out: Path, changes: list[str]) -> None:

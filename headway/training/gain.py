@@ -4,8 +4,9 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from headway.amounts import amount
 from headway.bundle import read_manifest
-from headway.evaluation.evaluation import TITLES, Comparison
+from headway.evaluation.evaluation import NOTHING, TITLES, Comparison
 from headway.evaluation.metrics import Metric
 from headway.progress import Display
 from headway.reports.runs.evaluation import evaluate_tested
@@ -60,10 +61,13 @@ def find_gain(out: Path, forward: Path, sentences: int, metric: str, display: Di
         for one in evaluation.comparisons
         if one.metric in COMPARED
     ]
-    story = f"Back-translation of {sentences:,} sentences: {'; '.join(one.tell() for one in scores)}."
+    story = f"Back-translation of {amount(sentences, 'sentence')}: {'; '.join(one.tell() for one in scores)}."
+    model = max(out, forward, key=lambda run: _validated(run, metric)) / "best"
+    if max(with_it.mean["bleu"], without.mean["bleu"]) < NOTHING:
+        told = "Neither model has learned to translate yet, so that differences mean nothing: give a larger budget."
+        return Gain(sentences, scores, model, f"{story} {told}")
     verdicts = {one.comparison.verdict for one in scores} & {"better", "worse"}
     told = "It helped" if verdicts == {"better"} else "It did harm" if verdicts == {"worse"} else "It did not clearly help"
-    model = max(out, forward, key=lambda run: _validated(run, metric)) / "best"
     return Gain(sentences, scores, model, f"{story} {told}; by validation, take {model}.")
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from torch import Tensor
 
+from headway.amounts import amount, are
 from headway.atomic import write_file
 from headway.config import Settings
 from headway.data.batching import Indices, epoch_batches
@@ -359,7 +360,7 @@ class Trainer:
         total = state.step + max(1, round(more))
         budget = choose_budget(training, min(total, self._known or total), validations)
         self.display.say(
-            f"{training.max_minutes:g} minutes are {total:,} updates here: "
+            f"{amount(training.max_minutes, 'minute')} {are(training.max_minutes)} {amount(total, 'update')} here: "
             f"{update:.2f} s each, {validation:.1f} s a validation every {budget.valid_every:,}."
         )
         return budget

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from headway.amounts import amount
 from headway.architectures import AnyArchitecture, VitArchitecture
 from headway.atomic import write_file
 from headway.bundle import (
@@ -130,7 +131,8 @@ def run_training(settings: Settings, out: Path, display: Display, scope: Scope |
                 display.close()
         if trainer.out_of_patience():
             training = trainer.settings.training
-            display.say(f"Stopped early: no better validation {training.metric} for {training.patience} validations.")
+            waited = amount(training.patience, "validation")
+            display.say(f"Stopped early: no better validation {training.metric} for {waited}.")
         return _finish(trainer, orders.architecture)
 
 
@@ -192,7 +194,7 @@ def _resolve(
     chosen = settings.model_copy(update={"model": model})
     chosen = resolve(chosen, pairs=pairs, target_tokens=target_tokens, epochs=epochs)
     tokenizer = chosen.tokenizer.model_copy(update={"vocab_size": prepared.facts.vocab_asked or None})
-    training = choose_division(chosen.training, torchrun.size if torchrun else None)
+    training = choose_division(chosen.training, architecture.d_model, torchrun.size if torchrun else None)
     return chosen.model_copy(update={"model": model, "tokenizer": tokenizer, "training": training}), architecture
 
 
@@ -370,7 +372,7 @@ def _test(
 
     figures = {name.lower(): value.score for name, value in scores.named()}
     _write_metrics(read_bundle(out / "best"), {f"test_{name}": value for name, value in figures.items()}, measured)
-    display.say(f"Test part, {len(tested):,} sentences: BLEU {scores.bleu.score:.1f}, chrF {scores.chrf.score:.1f}.")
+    display.say(f"Test part, {amount(len(tested), 'sentence')}: BLEU {scores.bleu.score:.1f}, chrF {scores.chrf.score:.1f}.")
     for line in by_direction:
         display.say(line)
     return figures, tested, evaluation

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
+from headway.amounts import amount
 from headway.architectures import AnyArchitecture, Architecture, T5Architecture, VitArchitecture
 from headway.bundle import read_bundle, read_manifest
 from headway.config import Settings, TrainingSettings, build_settings
@@ -120,14 +121,17 @@ def build_validator(
 def describe(trainer: Trainer) -> str:
     training, model, group = trainer.settings.training, trainer.learner.model, trainer.group
     a = model.architecture
-    layers = f"{a.n_layers}+{a.n_decoder_layers}" if isinstance(a, Architecture | T5Architecture) else f"{a.n_layers}"
-    tokens = "target tokens" if isinstance(a, Architecture | T5Architecture) else "tokens"
+    layers, tokens = amount(a.n_layers, "layer"), "tokens"
+    if isinstance(a, Architecture | T5Architecture):
+        layers, tokens = f"{a.n_layers}+{a.n_decoder_layers} layers", "target tokens"
     start, preset = training.init, trainer.settings.model.preset
     named = f"of {start}" if start else f"{preset}" if a.kind == "transformer" else f"{a.kind} {preset}"
-    where = f"{group.size} GPUs" if group.device.type == "cuda" else f"{group.size} x {training.threads} cores"
+    assert training.threads  # which are chosen by now
+    cores = f"{group.size} x {amount(training.threads, 'core')}"
+    where = amount(group.size, "GPU") if group.device.type == "cuda" else cores
     return (
-        f"Model {named}: {layers} layers, d_model {a.d_model}, "
-        f"{a.n_heads} heads, {count_parameters(model):,} parameters; {training.batch_tokens:,} {tokens} an update, "
+        f"Model {named}: {layers}, d_model {a.d_model}, "
+        f"{amount(a.n_heads, 'head')}, {count_parameters(model):,} parameters; {training.batch_tokens:,} {tokens} an update, "
         f"dropout {a.dropout:g}, {(training.optimizer or 'adam').capitalize()}; {where}, {training.precision}."
     )
 

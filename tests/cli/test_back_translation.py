@@ -84,6 +84,13 @@ def test_wrong_requests(tmp_path: Path, headway, monkeypatch: pytest.MonkeyPatch
     assert not Path("run/forward/checkpoints").exists()  # nothing was trained before it was known
 
 
+def test_a_run_without_corpus_leaves_no_directory(tmp_path: Path, headway):
+    (tmp_path / "more.de").write_text("oak elm\n")
+    options = train_command(tmp_path / "none", tmp_path / "run", "--monolingual-target", tmp_path / "more.de")
+    assert "There is no file" in headway(*options).err
+    assert not (tmp_path / "run").exists()
+
+
 def test_torchrun_plans_and_experiments_do_without(tmp_path: Path, corpus: Path, headway, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "more.de").write_text("oak elm\n")
     options = train_command(corpus, tmp_path / "run", "--monolingual-target", tmp_path / "more.de")[1:]

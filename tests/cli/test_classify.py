@@ -42,7 +42,7 @@ def test_a_line_for_each_line(sorter: Path, tmp_path: Path, headway, monkeypatch
     result = headway("classify", sorter, tmp_path / "a.txt", tmp_path / "b.txt.gz")
     wanted = [f"{one.label}\t{one.probability:.4f}" for one in Classifier.load(sorter).classify(LINES)]
     assert result.code == 0 and result.out.splitlines() == wanted
-    assert "1 of 4 lines were longer than the 38 pieces" in result.err
+    assert "1 of 4 lines was longer than the 38 pieces" in result.err
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("\n".join(LINES).encode())))
     assert headway("classify", sorter).out == result.out
 

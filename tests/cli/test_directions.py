@@ -80,6 +80,15 @@ def test_whoever_loads_the_model_is_asked_for_the_direction(both_ways: Path, tmp
         assert result.code == 0, result.err
 
 
+def test_export_of_sources_that_begin_with_a_space(both_ways: Path, tmp_path: Path, headway) -> None:
+    """After the tag's own: transformers must leave it to the text, as we do."""
+    (tmp_path / "text").write_text("<2de>  copy ash oak\n<2en>   ash\n<2de> copy elm\n")
+    (tmp_path / "references").write_text("ash oak\ncopy ash\nelm\n")
+    given = ["--source", tmp_path / "text", "--references", tmp_path / "references"]
+    result = headway("export", both_ways / "best", "--to", "huggingface", "-o", tmp_path / "out", *given)
+    assert result.code == 0 and "On 3 sentences" in result.err, result.err
+
+
 def test_an_interrupted_job_of_the_other_direction_is_another_job(
     both_ways: Path, tmp_path: Path, headway, monkeypatch
 ) -> None:

@@ -163,6 +163,22 @@ def test_requests_that_cannot_be_met_by_what_is_there(corpus: Path, run: Path, t
     assert none.code == 3 and "nothing.en" in none.err
 
 
+@pytest.mark.parametrize(
+    ("name", "words", "told"),
+    [
+        ("ablation", ["--vary", "dropuot=0.1"], "no setting dropuot. Did you mean dropout?"),
+        ("table3", ["--rows", "dropout 0.4", "--rows", "F"], "no row F"),
+        ("rnn", ["--optimizer", "muon", "--max-minutes", "1"], "learn with Adam"),
+    ],
+)
+def test_what_is_refused_is_refused_before_text_is_prepared(
+    name: str, words: list[str], told: str, corpus: Path, tmp_path: Path, headway
+):
+    result = headway(*command(name, corpus, tmp_path / "new", *words))
+    assert result.code == 2 and told in result.err
+    assert not (tmp_path / "new").exists()
+
+
 def test_positions_on_longer_sentences_than_training_had(tmp_path: Path, headway, monkeypatch: pytest.MonkeyPatch):
     from headway.experiments import positions
 
@@ -194,7 +210,7 @@ def test_other_text_is_another_experiment(tmp_path: Path, headway):
 
 
 def test_a_request_that_cannot_be_met_leaves_its_place_free(corpus: Path, tmp_path: Path, headway):
-    assert headway(*command("table3", corpus, tmp_path, "--rows", "Z")).code == 2
+    assert headway(*command("table3", corpus, tmp_path, "--rows", "dropout 0.7")).code == 2
     assert not (tmp_path / "table3").exists()
 
 

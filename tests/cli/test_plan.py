@@ -92,6 +92,11 @@ def test_a_corpus_that_is_not_there(headway):
     assert figures["epochs"] == pytest.approx(figures["seconds"] * figures["tokens_per_second"] / 20_000, rel=0.01)
 
 
+def test_one_of_a_thing_is_singular(headway):
+    told = headway("plan", "--pairs", 1, "--max-minutes", 1, "--gpus", 1, "--tflops", 9.5).out
+    assert "1 pair of " in told and "as far as 1 minute goes" in told and "1 GPU of 9.5" in told
+
+
 def test_two_vocabularies(headway):
     result = headway("plan", "--pairs", 1000, "--vocab-size", 900, "--no-shared", "--from", "tw")
     assert "Vocabulary  900 pieces, and 900 of the source" in result.out

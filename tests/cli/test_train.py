@@ -244,10 +244,11 @@ def test_nothing_given(tmp_path: Path, headway):
 def test_wrong_data(tmp_path: Path, headway, damage, told):
     stem = write_corpus(tmp_path / "train", make_pairs(30))
     damage(stem)
-    result = headway(*train_command(stem, tmp_path / "run"))
+    result = headway(*train_command(stem, tmp_path / "runs" / "run"))
     assert result.code == 3, result.err
     assert all(part in result.err for part in told), result.err
     assert "Traceback" not in result.err
+    assert not (tmp_path / "runs").exists()  # nothing came of it
 
 
 def test_a_vocabulary_larger_than_the_corpus_allows_is_shrunk(tmp_path: Path, headway):

@@ -249,7 +249,7 @@ def test_training_leaves_the_fast_form_and_what_was_measured(run: Path):
     assert facts["files"]["weights.safetensors"].startswith(form.name)
     assert facts["ctranslate2"]["compute_type"] in ("float32", "int8")
     card = (run / "best" / "README.md").read_text()
-    assert f"takes\n{facts['ctranslate2']['compute_type']}" in card and "| int8 |" in card
+    assert f"takes {facts['ctranslate2']['compute_type']}" in card and "| int8 |" in card
     assert facts["lines"]["longest"] > 3 and facts["lines"]["sentences"]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from headway.amounts import amount
 from headway.architectures import Architecture
 from headway.atomic import write_file
 from headway.config import Settings, fields
@@ -83,7 +84,7 @@ def _tiles(run: RunRecord, evaluation: Evaluation | None) -> list[tuple[str, str
     if run.parameters:
         tiles.append(("parameters", tell_count(run.parameters), ""))
     if run.seconds is not None:
-        tiles.append(("training", duration(run.seconds), f"{run.steps:,} updates"))
+        tiles.append(("training", duration(run.seconds), amount(run.steps, "update")))
     if run.tokens_per_second:
         more = f"{run.mfu:.0%} of the machine’s peak" if run.mfu else ""
         tiles.append(("tokens a second", tell_count(run.tokens_per_second), more))

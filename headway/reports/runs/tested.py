@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from headway.amounts import amount
 from headway.atomic import write_file
 from headway.errors import DataError
 from headway.evaluation.metrics import bleu, chrf
@@ -35,7 +36,7 @@ def score_directions(tested: Sequence[Tested]) -> list[str]:
         own = [one for one in tested if one.direction == direction]
         texts, references = [one.translation for one in own], [[one.reference for one in own]]
         scores = f"BLEU {bleu(texts, references):.1f}, chrF {chrf(texts, references):.1f}"
-        lines.append(f"{direction}, {len(own):,} sentences: {scores}.")
+        lines.append(f"{direction}, {amount(len(own), 'sentence')}: {scores}.")
     return lines
 
 

@@ -333,7 +333,7 @@ def test_pairs_as_text_are_read_back_exactly(tmp_path: Path) -> None:
 
 def test_a_tsv_with_the_same_sentence_in_both_columns(tmp_path: Path) -> None:
     (tmp_path / "memory.tsv").write_text("".join(f"line {i}\tline {i}\n" for i in range(50)))
-    with pytest.raises(DataError, match="Source and target are the same in all 50 pairs"):
+    with pytest.raises(DataError, match=r"Source and target are the same throughout .*: 50 pairs\."):
         prepare(make_settings(str(tmp_path / "memory.tsv")), tmp_path / "out")
 
 
@@ -355,6 +355,26 @@ def test_no_direction_sees_what_another_is_tested_on(stem: str, tmp_path: Path) 
     asked = prepared.questions("test", list_directions("en,de", "en,de"))
     assert len(asked.pairs) == 20 and not any("<2" in source for source in asked.sources)
     assert asked[:3].to == [source[2:4] for source, _ in prepared.test[:3]]
+
+
+def test_every_direction_is_held_out_as_often_whatever_the_order_of_corpora(tmp_path: Path) -> None:
+    """Of three files, the pairs into twi repeat the fewest sentences: by that alone, no others would be held out."""
+    pairs = make_pairs(300)
+    stem = write_corpus(tmp_path / "train", pairs)
+    Path(f"{stem}.twi").write_text("".join(f"{source.title()}\n" for source, _ in pairs), encoding="utf-8")
+    more = write_corpus(tmp_path / "more", make_pairs(100, seed=2))
+    ways = ["de → en", "de → twi", "en → de", "en → twi"]
+    first = prepare(make_settings([stem, more], **{"from": "en,de", "to": "en,de,twi"}, held_out=12), tmp_path / "first")
+    assert first.facts.valid_directions == first.facts.test_directions == dict.fromkeys(ways, 3)
+    asked = first.questions("valid", list_directions("en,de", "en,de,twi"))
+    assert sorted(map(str, asked.directions[:4])) == ways  # in turn
+    held_out = {text.split("> ")[-1] for pair in (*first.valid, *first.test) for text in pair}
+    assert not held_out & {text for pair in training_text(first) for text in pair}
+    other = prepare(make_settings([more, stem], **{"from": "de,en", "to": "twi,de,en"}, held_out=12), tmp_path / "other")
+    assert (other.valid, other.test) == (first.valid, first.test)
+    few = write_corpus(tmp_path / "few", make_pairs(20))  # of 40 pairs, 2 % are one
+    small = prepare(make_settings(few, **{"from": "en,de", "to": "en,de"}), tmp_path / "small")
+    assert small.facts.valid_directions == small.facts.test_directions == {"de → en": 1, "en → de": 1}
 
 
 def test_held_out_parts_have_the_directions_that_they_have(stem: str, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 import random
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -91,10 +92,42 @@ def test_among_is_isin(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_leaking_pairs_are_marked() -> None:
     pairs = [("a", "A"), ("a", "B"), ("c", "A"), ("d", "D"), ("A", "x")]
     rows = digests(pairs)
-    only_first = Digests(rows.source, rows.target, rows.usable, np.arange(5) == 0)
+    only_first = replace(rows, eligible=np.arange(5) == 0)
     split = cut(only_first, valid=0, test=1, apart_from=NOTHING)
     assert split.test.tolist() == [0] and split.valid.tolist() == []
     assert split.leaking.tolist() == [False, True, True, False, True]
+
+
+def directed(ways: list[Pairs]) -> Digests:
+    collector = DigestCollector()
+    for direction, pairs in enumerate(ways):
+        for pair in pairs:
+            collector.add(*pair, direction=direction)
+    return collector.finish()
+
+
+def count_parts(rows: Digests, *, valid: int, test: int) -> list[list[int]]:
+    """How many pairs of each direction validation and the test have got."""
+    split = cut(rows, valid=valid, test=test, apart_from=NOTHING)
+    return [[int((rows.direction[part] == way).sum()) for way in range(3)] for part in (split.valid, split.test)]
+
+
+@pytest.mark.parametrize(("valid", "test"), [(9, 9), (0, 7), (4, 10), (2, 2), (20, 1)])
+def test_each_part_has_as_many_pairs_of_every_direction(valid: int, test: int) -> None:
+    """Though those of the last cost training less: the sentences of the first stand in the second, too."""
+    first = distinct(100)
+    second = [(target, source) for source, target in first]
+    third = [(f"other {source}", f"other {target}") for source, target in first]
+    counts = count_parts(directed([first, second, third]), valid=valid, test=test)
+    assert [sum(part) for part in counts] == [valid, test]
+    assert all(max(part) - min(part) <= 1 for part in counts)
+
+
+def test_of_a_small_direction_a_tenth_is_held_out_before_more_than_a_tenth_of_a_large_one() -> None:
+    large, small = distinct(1_000), [(f"klein {i}", f"ketewa {i}") for i in range(40)]
+    rows = directed([large, small])
+    assert count_parts(rows, valid=30, test=30) == [[28, 2, 0], [28, 2, 0]]
+    assert count_parts(rows, valid=200, test=200) == [[192, 8, 0], [192, 8, 0]]
 
 
 def test_white_space_and_composition_make_no_other_sentence() -> None:

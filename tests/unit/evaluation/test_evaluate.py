@@ -144,9 +144,9 @@ def test_compounds() -> None:
 
 
 def test_what_cannot_be_evaluated() -> None:
-    with pytest.raises(DataError, match="good: There are 1 lines of translations, but the reference has 2"):
+    with pytest.raises(DataError, match="good: There is 1 line of translations, but the reference has 2"):
         evaluate([System("bad", [["a", "b"]]), System("good", [["a"]])], [["a", "b"]])
-    with pytest.raises(DataError, match="1 lines of source, but 2"):
+    with pytest.raises(DataError, match="There is 1 line of source, but 2"):
         evaluate([System("bad", [["a", "b"]])], [["a", "b"]], sources=["a"])
     with pytest.raises(DataError, match="2 lines of source, but 3"):
         check_sources(["a", "b"], [["a", "b"], ["a", "b", "c"]])

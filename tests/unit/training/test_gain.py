@@ -37,3 +37,12 @@ def test_a_clear_difference_is_told_and_chooses_nothing(tmp_path: Path, with_it:
 def test_validation_names_the_model(tmp_path: Path):
     gain = compare(tmp_path, "number", "number", valid=51.0)
     assert "did not clearly help" in gain.story and gain.model == tmp_path / "forward" / "best"
+
+
+def test_models_that_have_learned_nothing_are_told_so(tmp_path: Path):
+    for place, text in ((tmp_path, "the the the"), (tmp_path / "forward", "a")):
+        write_ended_run(place, Settings(), [(line, text) for line in REFERENCES])
+    gain = find_gain(tmp_path, tmp_path / "forward", 1, "chrf", Display(io.StringIO()))
+    assert gain.story.startswith("Back-translation of 1 sentence: BLEU 0.")
+    assert "Neither model has learned to translate yet" in gain.story and "It helped" not in gain.story
+    assert "take" not in gain.story
