@@ -6,7 +6,7 @@ Every model has the same computing to learn with: so many floating-point operati
 depends on neither the machine nor what else it does, and what is dearer an update makes fewer of them, as it would at home.
 Corpora are asked side by side, each on one core. Models are judged on their corpus's validation part; another one to choose the
 best update by is cut off the training text, and test sets are not looked at. Each answer is a file in results/quality,
-with a table of all; what is answered is not asked again.
+with a table of all; what is answered is not asked again. Base's translations are kept too: all others are compared with them.
 """
 
 import argparse
@@ -15,20 +15,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import mean
-from threading import Thread
 from typing import Any, NamedTuple
 
 from machine import tell_command
 
 from headway.config import options as list_settings
+from headway.errors import HeadwayError
 from headway.evaluation.evaluate import evaluate
 from headway.evaluation.evaluation import System
+from headway.experiments.ablation import parse_changes
 from headway.experiments.experiment import describe_machine
+from headway.reports.runs.tested import read_tested
 
 RESULTS = Path(__file__).parent / "results" / "quality"
-OPERATIONS = 25e12  # of a model: about ten minutes of a core
+OPERATIONS = 25e12  # of a model: some twelve minutes of a core
 BASE = "base"
 METRICS = ("bleu", "chrf")
 SETTINGS = "preset=tiny vocab-size=4000 dropout=0.2 batch-tokens=1024 precision=fp32 patience=0"
@@ -43,7 +46,7 @@ class Corpus(NamedTuple):
 
 
 CORPORA = {
-    "multi30k": Corpus("multi30k/train", "multi30k/val", "en", "de", every=3),  # ten thousand pairs, read fifteen times
+    "multi30k": Corpus("multi30k/train", "multi30k/val", "en", "de", every=3),  # 9,700 pairs, read 13 times
     "twi": Corpus("twi_everyday/train", "twi_everyday/val", "en", "twi"),
 }
 QUESTIONS = {
@@ -64,12 +67,11 @@ QUESTIONS = {
 
 def main() -> None:
     options = parse()
-    lanes = [Thread(target=run_lane, args=(core, name, options)) for core, name in enumerate(options.corpora)]
-    for lane in lanes:
-        lane.start()
-    for lane in lanes:
-        lane.join()
+    with ThreadPoolExecutor(len(options.corpora)) as pool:
+        lanes = [pool.submit(run_lane, core, name, options) for core, name in enumerate(options.corpora)]
     (RESULTS / "table.md").write_text(make_table(read_answers()), encoding="utf-8")
+    for lane in lanes:
+        lane.result()  # or the error that ended it
 
 
 def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
@@ -82,7 +84,13 @@ def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
         "--also", nargs="*", default=[], metavar="CHANGE", help="changes that no question asks for, as 'dropout=0.4 norm=post'"
     )
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
-    return parser.parse_args(words)
+    options = parser.parse_args(words)
+    try:
+        for change in options.also:
+            parse_changes(change)
+    except HeadwayError as error:
+        parser.error(str(error))
+    return options
 
 
 def run_lane(core: int, name: str, options: argparse.Namespace) -> None:
@@ -91,12 +99,14 @@ def run_lane(core: int, name: str, options: argparse.Namespace) -> None:
     changes = [BASE, *(change for question in options.questions for change in QUESTIONS[question]), *options.also]
     for seed in options.seeds:
         for change in changes:
-            kept = find_place(RESULTS, name, change, seed).with_suffix(".json")
-            if kept.exists() and (change != BASE or has_translations(options.work, name, seed)):
+            kept = find_place(RESULTS, name, change, seed)
+            if is_answered(kept, change):
                 continue
-            answer = ask(core, name, change, seed, options)
+            answer, translations = ask(core, name, change, seed, options)
             kept.parent.mkdir(parents=True, exist_ok=True)
-            kept.write_text(json.dumps(answer, indent=2) + "\n", encoding="utf-8")
+            if change == BASE:
+                kept.with_suffix(".txt").write_text("".join(f"{line}\n" for line in translations), encoding="utf-8")
+            kept.with_suffix(".json").write_text(json.dumps(answer, indent=2) + "\n", encoding="utf-8")
             print(f"{name}, {change}, seed {seed}: BLEU {answer['bleu']:.2f}, chrF {answer['chrf']:.2f}", flush=True)
 
 
@@ -104,9 +114,8 @@ def find_place(directory: Path, corpus: str, change: str, seed: int) -> Path:
     return directory / corpus / f"{change.replace(' ', ',').replace('.', '_')}-{seed}"
 
 
-def has_translations(work: Path, corpus: str, seed: int) -> bool:
-    """Of base, which every answer is compared with."""
-    return (find_place(work, corpus, BASE, seed) / "test.jsonl").exists()
+def is_answered(kept: Path, change: str) -> bool:
+    return kept.with_suffix(".json").exists() and (change != BASE or kept.with_suffix(".txt").exists())
 
 
 def lay_out(corpus: Corpus, options: argparse.Namespace) -> None:
@@ -114,34 +123,38 @@ def lay_out(corpus: Corpus, options: argparse.Namespace) -> None:
     for side in (corpus.source, corpus.target):
         place = options.work / f"{corpus.stem}.{side}"
         place.parent.mkdir(parents=True, exist_ok=True)
-        lines = (options.data / f"{corpus.stem}.{side}").read_text(encoding="utf-8").split("\n")[:-1]
+        lines = read_lines(options.data / f"{corpus.stem}.{side}")
         place.write_text("".join(f"{line}\n" for line in lines[:: corpus.every]), encoding="utf-8")
 
 
-def ask(core: int, name: str, change: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
-    """Train and judge one model; beside it stands base with the same seed, which is trained first."""
-    run, base = (find_place(options.work, name, one, seed) for one in (change, BASE))
-    words = list(list_words(CORPORA[name], BASE if only_searches(change) else change, seed, options))
+def ask(core: int, name: str, change: str, seed: int, options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    """Train and judge one model, beside base with the same seed; with what it wrote."""
+    trained = BASE if only_searches(change) else change
+    run, words = find_place(options.work, name, trained, seed), list(list_words(CORPORA[name], trained, seed, options))
     begun = time.monotonic()
     plan = json.loads(call(core, run, "plan", *words, "--max-steps", 1000, "--seconds", 0, "--json"))
     steps = round(1000 * OPERATIONS / plan["flops"])
-    if only_searches(change):
-        judged = options.data / f"{CORPORA[name].judged}.{CORPORA[name].source}"
-        written = call(core, run, "translate", base / "best", judged, "--compute-type", "float32", *list_options(change))
-        translations = written.splitlines()
-    else:
+    if trained == change or not (run / "test.jsonl").exists():
         call(core, run, "train", *words, "--max-steps", steps, "--out", run)
-        translations, _ = read_tested(run)
+    if trained == change:
+        translations = [one.translation for one in read_tested(run / "test.jsonl")]
+    else:
+        judged = options.data / f"{CORPORA[name].judged}.{CORPORA[name].source}"
+        written = call(core, run, "translate", run / "best", judged, "--compute-type", "float32", *list_options(change))
+        translations = written.split("\n")[:-1]
     seconds = time.monotonic() - begun
-    of_base, references = read_tested(base)
+    of_base = translations if change == BASE else read_lines(find_place(RESULTS, name, BASE, seed).with_suffix(".txt"))
+    references = read_lines(options.data / f"{CORPORA[name].judged}.{CORPORA[name].target}")
     found = evaluate([System(BASE, [of_base]), System(change, [translations])], [references])
     result, compared = found.results[-1], {one.metric: one for one in found.comparisons}
     asking = ["--questions", *find_question(change), *([] if find_question(change) or change == BASE else ["--also", change])]
     told = [sys.argv[0], "--data", str(options.data), "--corpora", name, *asking, "--seeds", str(seed)]
     scores = {metric: round(result.mean[metric], 2) for metric in METRICS}
-    return {
+    answer = {
         "corpus": name,
         "change": change,
+        "settings": SETTINGS,
+        "operations": OPERATIONS,
         "seed": seed,
         **scores,
         "intervals": {metric: result.interval[metric] for metric in scores},
@@ -153,6 +166,7 @@ def ask(core: int, name: str, change: str, seed: int, options: argparse.Namespac
         "machine": describe_machine(),
         "command": tell_command(told, {"DATA": options.data}),
     }
+    return answer, translations
 
 
 def find_question(change: str) -> list[str]:
@@ -184,15 +198,14 @@ def call(core: int, run: Path, *words: object) -> str:
     run.parent.mkdir(parents=True, exist_ok=True)
     command = ["taskset", "-c", str(core), sys.executable, "-m", "headway", *map(str, words)]
     with run.with_suffix(".log").open("a", encoding="utf-8") as log:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=log, text=True, check=False)
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=log, encoding="utf-8", check=False)
     if done.returncode:
         raise SystemExit(f"headway {words[0]} failed: see {log.name}")
     return done.stdout
 
 
-def read_tested(run: Path) -> tuple[list[str], list[str]]:
-    rows = [json.loads(line) for line in (run / "test.jsonl").read_text(encoding="utf-8").splitlines()]
-    return [row["translation"] for row in rows], [row["reference"] for row in rows]
+def read_lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").split("\n")[:-1]
 
 
 def read_answers() -> list[dict[str, Any]]:
@@ -201,10 +214,11 @@ def read_answers() -> list[dict[str, Any]]:
 
 def make_table(answers: Sequence[dict[str, Any]]) -> str:
     """A section a corpus, a row a change: means over seeds of scores, differences from base and their intervals' ends."""
-    lines = ["# What each setting is worth", "", f"By `python benchmarks/quality.py`, {OPERATIONS:.3g} operations a model."]
+    lines = ["# What each setting is worth", "", "By `python benchmarks/quality.py`."]
     for corpus in dict.fromkeys(one["corpus"] for one in answers):
         here = [one for one in answers if one["corpus"] == corpus]
-        lines += ["", f"## {corpus}", "", f"Base: `{SETTINGS}`.", ""]
+        base = here[0]
+        lines += ["", f"## {corpus}", "", f"Base: `{base['settings']}`; {base['operations']:.3g} operations a model.", ""]
         lines += ["| change | seeds | updates | epochs | BLEU | against base | chrF | against base |", "| --- |" + " --- |" * 7]
         for change in order(dict.fromkeys(one["change"] for one in here)):
             lines.append(tell_row([one for one in here if one["change"] == change]))

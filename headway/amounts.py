@@ -4,7 +4,7 @@
 def amount(number: float, noun: str) -> str:
     """1 line, 1,000 lines, 2 processes, 0.5 minutes."""
     told = f"{number:,g}" if isinstance(number, float) else f"{number:,}"
-    plural = f"{noun}es" if noun.endswith(("s", "x")) else f"{noun}s"
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
     return f"{told} {noun if number == 1 else plural}"
 
 

@@ -83,7 +83,7 @@ class Facts:
     def _overlaps(self) -> list[str]:
         return [
             f"{name}: {self._count(size)} given"
-            + (f"; {overlap:,} of its source sentences also stand in training" if overlap else "")
+            + (f"; {overlap:,} of its source sentences also stand{'s' if overlap == 1 else ''} in training" if overlap else "")
             for name, size, given, overlap in (
                 ("validation", self.valid_pairs, self.valid_given, self.valid_overlap),
                 ("test", self.test_pairs, self.test_given, self.test_overlap),

@@ -94,7 +94,8 @@ def cut(digests: Digests, *, valid: int, test: int, apart_from: Hashes) -> Split
         parts = " and ".join(name for name, size in (("validation", valid), ("test", test)) if size)
         raise DataError(
             f"{amount(usable, 'usable pair')} {are(usable)} too few to cut {valid + test:,} off for {parts} "
-            f"and have some left to train on: {len(chosen):,} of ordinary length share no sentence with another part.",
+            f"and have some left to train on: of ordinary length and without a sentence of another part "
+            f"there {are(len(chosen))} {len(chosen):,}.",
             "Give held-out corpora with --valid and --test, a smaller --held-out, or more training data.",
         )
     to_valid = to_valid[: len(chosen)]
@@ -129,7 +130,7 @@ class _Queue:
         as many of a small direction as of a large one could be all that it has.
         """
         taken = sum(self.taken)
-        return taken * TENTHS // self.usable, self.taken[part], taken, self.direction
+        return ((taken + 1) * TENTHS - 1) // self.usable, self.taken[part], taken, self.direction
 
 
 def _choose(digests: Digests, to_valid: Mask, apart_from: Hashes) -> NDArray[np.int64]:

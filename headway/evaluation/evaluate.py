@@ -132,7 +132,8 @@ def check_draws(draws: int) -> None:
     """Enough of them, and a seed to begin with."""
     if draws < FEWEST_DRAWS:
         raise RequestError(
-            f"{draws} draws are too few for an interval of 95 %.", f"Take {FEWEST_DRAWS} or more; 1,000 are usual."
+            f"{amount(draws, 'draw')} {are(draws)} too few for an interval of 95 %.",
+            f"Take {FEWEST_DRAWS} or more; 1,000 are usual.",
         )
     read_seed()
 

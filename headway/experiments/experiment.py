@@ -1,8 +1,8 @@
 """What all experiments share: what is asked of them, what they find, and how that is kept and shown.
 
-An experiment is a module with a `CLAIM` (what the paper says, and where), the options that it `TAKES`, a `check` of the rows
-that are asked for, a `promise` of the seconds that it needs, and `run`, which finds something out. What it found stands in
-`request.out`, what it trained beside that: the same command goes on there.
+An experiment is a module with a `CLAIM` (what the paper says, and where), the options that it `TAKES`, a `promise` of the
+seconds that it needs, and `run`, which finds something out; those that take rows or changes also have a `check` of what is
+asked. What it found stands in `request.out`, what it trained beside that: the same command goes on there.
 """
 
 import json

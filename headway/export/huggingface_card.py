@@ -50,7 +50,9 @@ def _translators(bundle: Bundle, positions: int, max_new_tokens: int) -> str:
     writes = f'AutoTokenizer.from_pretrained("DIRECTORY/{TARGET_TOKENIZER}")' if apart else "tokenizer"
     ties = _TIES if native and m.tokenizer.kind == "unigram" else ""
     title = f"# {m.source_language} → {m.target_language}\n\n" if m.source_language else ""
-    tagged = "".join(f"\n- For {one}, put `{one.prefix}` before each text." for one in m.directions if one.prefix)
+    tagged = "".join(
+        f"\n- For {one}, put `{one.prefix.strip()}` and a space before each text." for one in m.directions if one.prefix
+    )
     longest = f"""
 - A source has at most {positions:,} pieces, its end counted: `truncation=True` cuts it there, and without that a longer one
   fails with an IndexError."""

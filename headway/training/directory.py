@@ -100,7 +100,7 @@ def _acquire(out: Path, owner: Path) -> tuple[FileLock, list[Path]]:
                     return held, made
         except Timeout:
             break
-        except FileNotFoundError:
+        except (FileNotFoundError, FileExistsError):  # or it was there, and is gone while mkdir looks what it is
             held.release()
             if not left:
                 raise

@@ -49,6 +49,7 @@ def start_group(size: int) -> Iterator[Group]:
         while time.monotonic() < end:
             _raise_failure(workers, apart_from=_LEFT_ALONE)
             time.sleep(_POLL)
+        _raise_failure(workers, apart_from=(_HUNG_UP,))
         _raise_failure(workers)
         raise
     finally:

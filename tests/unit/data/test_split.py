@@ -130,6 +130,12 @@ def test_of_a_small_direction_a_tenth_is_held_out_before_more_than_a_tenth_of_a_
     assert count_parts(rows, valid=200, test=200) == [[192, 8, 0], [192, 8, 0]]
 
 
+@pytest.mark.parametrize(("pairs", "held_out"), [(1, 0), (9, 0), (10, 1), (45, 4)])
+def test_a_direction_of_few_pairs_gives_no_more_than_a_tenth_while_others_have_enough(pairs: int, held_out: int) -> None:
+    rows = directed([distinct(1_000), [(f"klein {i}", f"ketewa {i}") for i in range(pairs)]])
+    assert sum(part[1] for part in count_parts(rows, valid=20, test=20)) == held_out
+
+
 def test_white_space_and_composition_make_no_other_sentence() -> None:
     assert digest(" caf\u00e9  au lait") == digest("cafe\u0301 au\u00a0lait ")
     assert digest("a") != digest("A")
@@ -154,7 +160,7 @@ def test_too_few_pairs() -> None:
     with pytest.raises(DataError, match=r"10 usable pairs are too few to cut 10 off for validation and test") as raised:
         parts(distinct(10))
     assert "--valid" in raised.value.remedy and "--held-out" in raised.value.remedy
-    with pytest.raises(DataError, match="1 of ordinary length share no sentence"):
+    with pytest.raises(DataError, match="of another part there is 1\\."):
         parts([("same", "gleich")] * 9, valid=1, test=1)
 
 

@@ -88,7 +88,7 @@ def test_a_directory_that_others_took_away_is_made_again(tmp_path: Path, monkeyp
 
 
 def test_of_many_at_once_one_is_let_in(tmp_path: Path) -> None:
-    """Each makes the directory, and takes it away again."""
+    """Each makes the directory, or finds it made by another, who may take it away again."""
     out = tmp_path / "runs" / "run"
 
     def enter(number: int) -> bool:
