@@ -4,19 +4,22 @@
 
 Every model has the same computing to learn with: so many floating-point operations, whatever an update costs it. So a figure
 depends on neither the machine nor what else it does, and what is dearer an update makes fewer of them, as it would at home.
-Corpora are asked side by side, each on one core. Models are judged on their corpus's validation part; another one to choose the
-best update by is cut off the training text, and test sets are not looked at. Each answer is a file in results/quality,
-with a table of all; what is answered is not asked again. Base's translations are kept too: all others are compared with them.
+Corpora are asked side by side, each on one core of those that this process may use. Models are judged on their corpus's
+validation part; another one to choose the best update by is cut off the training text, and test sets are not looked at. Each
+answer is a file in results/quality, with a table of all; what is answered is not asked again. Base's translations are kept
+too: all others are compared with them.
 """
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 from statistics import mean
 from typing import Any, NamedTuple
 
@@ -47,7 +50,8 @@ class Corpus(NamedTuple):
 
 CORPORA = {
     "multi30k": Corpus("multi30k/train", "multi30k/val", "en", "de", every=3),  # 9,700 pairs, read 13 times
-    "twi": Corpus("twi_everyday/train", "twi_everyday/val", "en", "twi"),
+    "twi": Corpus("twi_everyday/train", "twi_everyday/val", "en", "twi"),  # 23,000 pairs, read 9 times
+    "multi30k-few": Corpus("multi30k/train", "multi30k/val", "en", "de", every=6),  # 4,800 pairs, read 27 times
 }
 QUESTIONS = {
     "r-drop": ["r-drop=5"],
@@ -67,8 +71,11 @@ QUESTIONS = {
 
 def main() -> None:
     options = parse()
-    with ThreadPoolExecutor(len(options.corpora)) as pool:
-        lanes = [pool.submit(run_lane, core, name, options) for core, name in enumerate(options.corpora)]
+    cores: SimpleQueue[int] = SimpleQueue()
+    for core in os.sched_getaffinity(0):
+        cores.put(core)
+    with ThreadPoolExecutor(cores.qsize()) as pool:
+        lanes = [pool.submit(run_lane, cores, name, options) for name in options.corpora]
     (RESULTS / "table.md").write_text(make_table(read_answers()), encoding="utf-8")
     for lane in lanes:
         lane.result()  # or the error that ended it
@@ -78,7 +85,7 @@ def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="directory of the corpora")
     parser.add_argument("--work", type=Path, default=Path("runs/quality"), help="where the models are put")
-    parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=list(CORPORA), help="one a core")
+    parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=list(CORPORA), help="side by side")
     parser.add_argument("--questions", nargs="*", choices=QUESTIONS, default=list(QUESTIONS), help="in this order")
     parser.add_argument(
         "--also", nargs="*", default=[], metavar="CHANGE", help="changes that no question asks for, as 'dropout=0.4 norm=post'"
@@ -93,9 +100,18 @@ def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
     return options
 
 
-def run_lane(core: int, name: str, options: argparse.Namespace) -> None:
-    """One corpus, one change after the other."""
-    lay_out(CORPORA[name], options)
+def run_lane(cores: "SimpleQueue[int]", name: str, options: argparse.Namespace) -> None:
+    """One corpus, on a core that is free."""
+    core = cores.get()
+    try:
+        ask_all(core, name, options)
+    finally:
+        cores.put(core)
+
+
+def ask_all(core: int, name: str, options: argparse.Namespace) -> None:
+    """One change after the other."""
+    lay_out(name, options)
     changes = [BASE, *(change for question in options.questions for change in QUESTIONS[question]), *options.also]
     for seed in options.seeds:
         for change in changes:
@@ -118,10 +134,11 @@ def is_answered(kept: Path, change: str) -> bool:
     return kept.with_suffix(".json").exists() and (change != BASE or kept.with_suffix(".txt").exists())
 
 
-def lay_out(corpus: Corpus, options: argparse.Namespace) -> None:
+def lay_out(name: str, options: argparse.Namespace) -> None:
     """The share of the corpus that is asked for, as a corpus of its own."""
+    corpus = CORPORA[name]
     for side in (corpus.source, corpus.target):
-        place = options.work / f"{corpus.stem}.{side}"
+        place = options.work / name / f"train.{side}"
         place.parent.mkdir(parents=True, exist_ok=True)
         lines = read_lines(options.data / f"{corpus.stem}.{side}")
         place.write_text("".join(f"{line}\n" for line in lines[:: corpus.every]), encoding="utf-8")
@@ -130,7 +147,7 @@ def lay_out(corpus: Corpus, options: argparse.Namespace) -> None:
 def ask(core: int, name: str, change: str, seed: int, options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """Train and judge one model, beside base with the same seed; with what it wrote."""
     trained = BASE if only_searches(change) else change
-    run, words = find_place(options.work, name, trained, seed), list(list_words(CORPORA[name], trained, seed, options))
+    run, words = find_place(options.work, name, trained, seed), list(list_words(name, trained, seed, options))
     begun = time.monotonic()
     plan = json.loads(call(core, run, "plan", *words, "--max-steps", 1000, "--seconds", 0, "--json"))
     steps = round(1000 * OPERATIONS / plan["flops"])
@@ -174,9 +191,10 @@ def find_question(change: str) -> list[str]:
     return [question for question, changes in QUESTIONS.items() if change in changes]
 
 
-def list_words(corpus: Corpus, change: str, seed: int, options: argparse.Namespace) -> Iterator[object]:
+def list_words(name: str, change: str, seed: int, options: argparse.Namespace) -> Iterator[object]:
     """The options of a model: base's, but for those that are changed."""
-    yield from ("--train", options.work / corpus.stem, "--test", options.data / corpus.judged)
+    corpus = CORPORA[name]
+    yield from ("--train", options.work / name / "train", "--test", options.data / corpus.judged)
     yield from ("--from", corpus.source, "--to", corpus.target, "--seed", seed, "--processes", 1, "--threads", 1)
     yield from list_options(SETTINGS, *([] if change == BASE else [change]))
 
