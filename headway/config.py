@@ -200,7 +200,7 @@ class TrainingSettings(Section):
 
 class DecodingSettings(Section):
     beam: int = Field(5, ge=1, description="hypotheses kept at each step; 1 is greedy")
-    length_penalty: float = Field(0.6, ge=0, description="alpha, exponent of the length penalty; more is longer")
+    length_penalty: float = Field(1.0, ge=0, description="alpha, exponent of the length penalty; more is longer")
     penalty: Literal["paper", "power"] = Field(
         "paper", description="what alpha is the exponent of: the paper's (5 + n) / 6, or n as in other toolkits"
     )

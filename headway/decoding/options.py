@@ -50,7 +50,7 @@ class Options:
 
     beam: int = 5
     penalty: Penalty = "paper"
-    alpha: float = 0.6
+    alpha: float = 1.0
     patience: float = 1.0
     nbest: int = 1
     min_length: int = 0
