@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 
 from headway.errors import RequestError
@@ -133,6 +133,17 @@ class DataSettings(Section):
         None, ge=1, description="pixels of a side to which pictures are brought; theirs if not given"
     )
     shift: int = Field(0, ge=0, description="pixels by which pictures are moved at random each time they are seen")
+
+    @field_validator("train", "prefix", "monolingual_target", mode="before")
+    @classmethod
+    def _list_one(cls, given: Any) -> Any:
+        return [given] if isinstance(given, str) else given
+
+    @field_validator("source_language", "target_language", mode="before")
+    @classmethod
+    def _read_norwegian(cls, given: Any) -> Any:
+        """YAML takes a bare `no` for false."""
+        return "no" if given is False else given
 
 
 class TrainingSettings(Section):

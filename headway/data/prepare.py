@@ -209,6 +209,8 @@ def _open(settings: Settings, start: Start | None) -> Data:
         for corpus in _open_corpora(spec, data.task, directions, prefix)
     ]
     learned = [one for one in directions if str(one) in {corpus.direction for corpus in train}]
+    if not start:  # a model that is gone on with keeps all its languages
+        _check_languages(directions, learned)
     valid, test = (_open_held_out(settings, spec, learned) if spec else None for spec in (data.valid, data.test))
     return Corpora(train, valid, test, data.task, given, list(map(str, directions)))
 
@@ -217,6 +219,17 @@ def directions_of(settings: Settings) -> list[Direction]:
     """All that are asked for; there may be no corpus for some. None but of translators."""
     data = settings.data
     return list_directions(data.source_language, data.target_language) if data.task == "translate" else []
+
+
+def _check_languages(asked: Sequence[Direction], learned: Sequence[Direction]) -> None:
+    """A direction may lack a corpus; a language that none has is a slip."""
+    known = {language for one in learned for language in (("from", one.source), ("to", one.target))}
+    for option, language in (pair for one in asked for pair in (("from", one.source), ("to", one.target))):
+        if (option, language) not in known:
+            raise DataError(
+                f"No training corpus has anything to learn --{option} {language} from.",
+                f"Check its name: files end in .{language}, or a .tsv names it in its first row. Or leave it out.",
+            )
 
 
 def _open_held_out(settings: Settings, spec: str, directions: Sequence[Direction]) -> list[Corpus]:

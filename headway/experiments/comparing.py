@@ -98,7 +98,12 @@ def tell_winners(figures: Sequence[dict[str, Any]]) -> list[str]:
 
     updates = [one["updates"] for one in figures]
     uneven = (
-        [f"The models made from {min(updates):,} to {max(updates):,} updates."] if max(updates) > UNEVEN * min(updates) else []
+        [
+            f"The models made from {min(updates):,} to {max(updates):,} updates in the same time: "
+            "some are dearer, or the machine had other work."
+        ]
+        if max(updates) > UNEVEN * min(updates)
+        else []
     )
     if max(one["bleu"] for one in figures) < NOTHING:
         return [*uneven, "No model has learned to translate yet, so that differences mean nothing: give a larger budget."]

@@ -26,7 +26,12 @@ class Task:
 
 
 def find_files(names: Sequence[str]) -> list[Path]:
-    """The files of some names and patterns such as 'text/**/*.en', each pattern's in alphabetical order."""
+    """The files of some names and patterns such as 'text/**/*.en', each pattern's in alphabetical order.
+
+    No files are standard input, and so is -.
+    """
+    if list(names) == ["-"]:
+        return []
     found: list[Path] = []
     for name in names:
         if not glob.has_magic(name) or Path(name).exists():

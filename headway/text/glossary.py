@@ -41,6 +41,8 @@ def read_glossary(path: Path) -> dict[str, str]:
     """A file with a word, a tab and its translation in each line."""
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
+    except FileNotFoundError:
+        raise DataError(f"There is no glossary {path}.", "Check the name.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"The glossary {path} cannot be read: {error}", "It is a UTF-8 file.") from None
     terms: dict[str, str] = {}

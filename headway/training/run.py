@@ -25,7 +25,7 @@ from headway.data.picture_store import picture_shape
 from headway.data.prepare import Prepared, Questions, directions_of, prepare, reads_pictures, why_rebuild
 from headway.engines.converted import find_form
 from headway.errors import HeadwayError, RequestError
-from headway.evaluation.evaluation import Evaluation
+from headway.evaluation.evaluation import NOTHING, Evaluation
 from headway.export.ctranslate2 import check_convertible
 from headway.models.build import build
 from headway.models.flops import Lengths, training_flops
@@ -122,6 +122,7 @@ def run_training(settings: Settings, out: Path, display: Display, scope: Scope |
             display.say(describe(trainer))
             if orders.checkpoint:
                 display.say(f"Going on from update {trainer.state.step:,}, as saved in {orders.checkpoint}.")
+            _refuse_smaller_budget(trainer)
             if trainer.done():
                 display.say(f"This run is complete; to train longer, give it a larger {_what_ended(trainer)}.")
             trainer.write_settings()
@@ -251,6 +252,16 @@ def _bundle_writer(orders: Orders, prepared: Prepared, scope: Scope | None) -> K
     return keep
 
 
+def _refuse_smaller_budget(trainer: Trainer) -> None:
+    """Before anything is written: what a run has learned is not taken back."""
+    asked, made = trainer.settings.training.max_steps, trainer.state.step
+    if asked and made > asked:
+        raise RequestError(
+            f"{trainer.directory} has made {amount(made, 'update')} already, more than --max-steps {asked}.",
+            "Give it a larger budget, or a shorter training an --out of its own.",
+        )
+
+
 def _what_ended(trainer: Trainer) -> str:
     """The option whose budget is spent."""
     if trainer.out_of_patience():
@@ -375,4 +386,6 @@ def _test(
     display.say(f"Test part, {amount(len(tested), 'sentence')}: BLEU {scores.bleu.score:.1f}, chrF {scores.chrf.score:.1f}.")
     for line in by_direction:
         display.say(line)
+    if figures["bleu"] < NOTHING:
+        display.say("It has not learned to translate yet: give it a larger budget, or more text.")
     return figures, tested, evaluation

@@ -108,6 +108,7 @@ def test_an_interrupted_job_of_the_other_direction_is_another_job(
     ("options", "code", "told"),
     [
         (["--from", "en,fr", "--to", "twi"], 3, "has both files of none of the directions en → twi, fr → twi: looked for"),
+        (["--from", "en", "--to", "de,on"], 3, "No training corpus has anything to learn --to on from"),
         (["--from", "en,", "--to", "de"], 2, "'' is no name of a language"),
         (["--from", "en", "--to", "de", "--prefix", "<s> "], 2, "<s>, which means something else"),
     ],

@@ -152,6 +152,9 @@ def test_a_finished_run_says_so_and_goes_on_with_a_larger_budget(tmp_path: Path,
     done = headway(*train_command(corpus, out))
     assert done.code == 0
     assert "This run is complete" in done.err and "--max-steps" in done.err
+    less = headway(*train_command(corpus, out, "--max-steps", 5))
+    assert less.code == 2 and "has made 20 updates already, more than --max-steps 5" in less.err
+    assert (out / "config.yaml").read_text() == (run / "config.yaml").read_text()
     more = headway(*train_command(corpus, out, "--max-steps", 60, "--valid-every", 5))
     assert more.code == 0, more.err
     assert "Going on from update 20" in more.err

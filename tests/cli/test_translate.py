@@ -113,9 +113,10 @@ def test_files_that_are_not_there_or_not_text(tmp_path: Path, run: Path, headway
     assert result.code == 3 and "line 1" in result.err and "0xe9" in result.err
 
 
-def test_standard_input_that_is_not_utf8(run: Path, headway, monkeypatch):
+@pytest.mark.parametrize("name", [[], ["-"]])
+def test_standard_input_that_is_not_utf8(run: Path, headway, monkeypatch, name: list[str]):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"gut\n\xff\n")))
-    result = headway("translate", run / "best")
+    result = headway("translate", run / "best", *name)
     assert result.code == 3 and "standard input" in result.err and "line 2" in result.err
 
 
@@ -269,7 +270,7 @@ def test_training_leaves_the_fast_form_and_what_was_measured(run: Path):
         (["--stream", "-o", "out"], 2, "--stream"),
         (["--top-p", "0"], 2, "top_p"),
         (["--patience", "0"], 2, "patience"),
-        (["--terms", "none"], 3, "none"),
+        (["--terms", "none"], 3, "There is no glossary none"),
         (["--terms", "odd"], 3, "line 2"),
     ],
 )

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from headway.config import Settings, build_settings, merge, options, parse_corpus, read_yaml
 from headway.errors import RequestError
@@ -28,6 +29,11 @@ def test_yaml_out_is_yaml_in(tmp_path: Path):
     path = tmp_path / "config.yaml"
     path.write_text(settings.to_yaml())
     assert build_settings(read_yaml(path)) == settings
+
+
+def test_yaml_as_people_write_it():
+    data = build_settings(yaml.safe_load("data: {train: data/m, from: en, to: no}")).data
+    assert (data.train, data.source_language, data.target_language) == (["data/m"], "en", "no")
 
 
 def test_options_win_over_the_file():

@@ -337,12 +337,20 @@ def test_a_tsv_with_the_same_sentence_in_both_columns(tmp_path: Path) -> None:
         prepare(make_settings(str(tmp_path / "memory.tsv")), tmp_path / "out")
 
 
+def test_a_direction_between_known_languages_may_lack_a_corpus_but_no_language(stem: str, tmp_path: Path) -> None:
+    (tmp_path / "more.tsv").write_text("fr\ten\n" + "".join(f"ligne {i}\tline number {i}\n" for i in range(50)))
+    corpora = [stem, str(tmp_path / "more.tsv")]
+    prepared = prepare(make_settings(corpora, **{"from": "en,fr", "to": "en,de"}), tmp_path / "data")
+    assert "no corpus, so not learned: fr → de" in prepared.summary()[1]
+    with pytest.raises(DataError, match="learn --from es from"):
+        prepare(make_settings(corpora, **{"from": "en,fr,es", "to": "en,de"}), tmp_path / "other")
+
+
 def test_no_direction_sees_what_another_is_tested_on(stem: str, tmp_path: Path) -> None:
-    settings = make_settings(stem, tokenizer={"sampling": 0.3}, **{"from": "en,de,fr", "to": "en,de"}, held_out=20)
+    settings = make_settings(stem, tokenizer={"sampling": 0.3}, **{"from": "en,de", "to": "en,de"}, held_out=20)
     prepared = prepare(settings, tmp_path / "data")
     reads = prepared.tokenizers.source
     assert prepared.facts.directions == {"en → de": 260, "de → en": 260}
-    assert "no corpus, so not learned: fr → en, fr → de" in prepared.summary()[1]
     held_out = {text for pair in (*prepared.valid, *prepared.test) for text in pair}
     assert all(source.startswith(("<2de> ", "<2en> ")) for source, _ in prepared.test)
     held_out = {text.removeprefix("<2de> ").removeprefix("<2en> ") for text in held_out}
