@@ -37,7 +37,7 @@ RESULTS = Path(__file__).parent / "results" / "quality"
 OPERATIONS = 25e12  # of a model: some twelve minutes of a core
 BASE = "base"
 METRICS = ("bleu", "chrf")
-SETTINGS = "preset=tiny vocab-size=4000 dropout=0.2 batch-tokens=1024 precision=fp32 patience=0"
+SETTINGS = "preset=tiny vocab-size=4000 dropout=0.2 batch-tokens=1024 precision=fp32 patience=0 length-penalty=0.6"
 
 
 class Corpus(NamedTuple):

@@ -84,8 +84,8 @@ def test_a_wrong_line_is_named(tmp_path: Path, line: str) -> None:
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "latin.tsv").write_bytes(b"pump\tM\xfcll\n")
-    for name in ("latin.tsv", "missing.tsv", "."):
-        with pytest.raises(DataError, match="cannot be read"):
+    for name, told in {"latin.tsv": "cannot be read", "missing.tsv": "There is no glossary", ".": "cannot be read"}.items():
+        with pytest.raises(DataError, match=told):
             read_glossary(tmp_path / name)
 
 
