@@ -51,7 +51,7 @@ class Corpus(NamedTuple):
 CORPORA = {
     "multi30k": Corpus("multi30k/train", "multi30k/val", "en", "de", every=3),  # 9,700 pairs, read 13 times
     "twi": Corpus("twi_everyday/train", "twi_everyday/val", "en", "twi"),  # 23,000 pairs, read 9 times
-    "multi30k-few": Corpus("multi30k/train", "multi30k/val", "en", "de", every=6),  # 4,800 pairs, read 27 times
+    "multi30k-few": Corpus("multi30k/train", "multi30k/val", "en", "de", every=6),  # 4,700 pairs, read 32 times
 }
 QUESTIONS = {
     "r-drop": ["r-drop=5"],
