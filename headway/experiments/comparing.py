@@ -99,8 +99,8 @@ def tell_winners(figures: Sequence[dict[str, Any]]) -> list[str]:
     updates = [one["updates"] for one in figures]
     uneven = (
         [
-            f"The models made from {min(updates):,} to {max(updates):,} updates in the same time: "
-            "some are dearer, or the machine had other work."
+            f"The models made from {min(updates):,} to {max(updates):,} updates: "
+            "some are dearer, or stopped early, or had a busier machine."
         ]
         if max(updates) > UNEVEN * min(updates)
         else []

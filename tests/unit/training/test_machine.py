@@ -7,11 +7,11 @@ from headway.config import TrainingSettings
 from headway.training.machine import choose_division
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU's precision is another matter")
 def test_half_precision_is_for_processors_that_have_it_and_models_that_are_wide(monkeypatch: pytest.MonkeyPatch) -> None:
     def choose(d_model: int, **given: str) -> str | None:
         return choose_division(TrainingSettings.model_validate({"batch_tokens": 1024, **given}), d_model).precision
 
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)  # a GPU's precision is another matter
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True, raising=False)
     assert [choose(width) for width in (128, 255, 256, 512)] == ["fp32", "fp32", "bf16", "bf16"]
     assert choose(128, precision="bf16") == "bf16"
