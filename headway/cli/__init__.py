@@ -12,6 +12,7 @@ from typing import Any
 import typer
 
 from headway import __version__
+from headway.cli.help import WIDTH, Command, Group
 from headway.errors import HeadwayError, Interrupted
 
 VERBS = {
@@ -50,16 +51,24 @@ def main() -> None:
 
 def build_app(verb: str | None) -> typer.Typer:
     """The application, with the function of the verb that is asked for; the others show only their line in the help."""
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True, rich_markup_mode="rich")
+    app = typer.Typer(
+        cls=Group,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        context_settings={"max_content_width": WIDTH},
+    )
     app.callback(epilog="Begin with `headway demo`; then: headway train --train data/train --from en --to de --out runs/en-de")(
         _headway
     )
     for name, summary in VERBS.items():
         if name == verb:
             module = _import(name)
-            app.command(name, help=f"{summary}\n\n{module.__doc__}", **getattr(module, "COMMAND", {}))(_guarded(module.run))
+            options = {"cls": Command, **getattr(module, "COMMAND", {})}
+            app.command(name, help=f"{summary}\n\n{module.__doc__}", **options)(_guarded(module.run))
         else:
-            app.command(name, help=summary)(_placeholder(name))
+            app.command(name, cls=Command, help=summary)(_placeholder(name))
     return app
 
 

@@ -56,14 +56,14 @@ def run(
     config_file: ConfigFile = None,
     paper: Annotated[bool, typer.Option("--paper", help="the paper's training: base, or big with --preset big")] = False,
     pairs: Annotated[int | None, typer.Option(min=1, help="size of a corpus that is not there, instead of --train")] = None,
-    source_length: Annotated[float | None, typer.Option(min=1, help="mean pieces of its source sentences \\[27]")] = None,
-    target_length: Annotated[float | None, typer.Option(min=1, help="mean pieces of its target sentences \\[27]")] = None,
+    source_length: Annotated[float | None, typer.Option(min=1, help="mean pieces of its source sentences [27]")] = None,
+    target_length: Annotated[float | None, typer.Option(min=1, help="mean pieces of its target sentences [27]")] = None,
     seconds: Annotated[float, typer.Option(help="how long updates are measured; 0 estimates instead")] = 30.0,
     gpus: Annotated[int | None, typer.Option(min=1, help="GPUs of another machine")] = None,
     tflops: Annotated[float | None, typer.Option(help="TFLOP/s of one of them at its peak")] = None,
     utilisation: Annotated[
         float | None,
-        typer.Option(help="share of the peak that is used: of the GPUs' \\[0.3]; without GPUs, of this machine's \\[0.5]"),
+        typer.Option(help="share of the peak that is used: of the GPUs' [0.3]; without GPUs, of this machine's [0.5]"),
     ] = None,
     quality: Annotated[
         bool, typer.Option("--quality", help="also forecast BLEU and chrF, from runs on an eighth, a quarter and a half")

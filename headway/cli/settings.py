@@ -12,7 +12,7 @@ from headway import config
 from headway.errors import RequestError
 
 COMMAND = {"context_settings": {"allow_extra_args": True, "ignore_unknown_options": True}}
-PANELS = {section: f"Settings: {section}" for section in config.Settings.model_fields}
+PANELS = {section: f"{section.capitalize()} settings" for section in config.Settings.model_fields}
 Given = dict[tuple[str, str], Any]  # values by section and name
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="settings as YAML; options win")]
 
@@ -73,7 +73,7 @@ def _parameters() -> list[inspect.Parameter]:
         elif field.annotation == list[str]:
             kind = list[str] | None
         default = "" if field.default_factory or field.default in (None, "") else f" [{field.default}]"
-        described = f"{field.description}{default}".replace("[", "\\[")
+        described = f"{field.description}{default}"
         option = typer.Option(spelling, help=described, rich_help_panel=PANELS[section], show_default=False, **flags)  # type: ignore[arg-type]
         annotation = Annotated[kind, option]
         keyword_only = inspect.Parameter.KEYWORD_ONLY

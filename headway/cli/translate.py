@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
+from headway.cli.help import Command
 from headway.cli.searching import (
     AlphaOption,
     BatchOption,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from headway.jobs.render import Render
 
 
-class _Command(TyperCommand):
+class _Command(Command):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, complete_ray(args))
 

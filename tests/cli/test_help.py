@@ -1,11 +1,13 @@
 """Help that is there at once."""
 
+import re
 import subprocess
 import sys
 
 import pytest
+from typer.main import get_command
 
-from headway.cli import VERBS
+from headway.cli import VERBS, build_app
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -42,3 +44,20 @@ def test_ctrl_c_before_a_verb_has_begun(headway, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("headway.cli._import", interrupted)
     result = headway("translate", "model")
     assert result.code == 130 and not result.err
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_names_are_whole_in_a_narrow_terminal(verb: str, headway, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    told = headway(verb, "--help").out
+    names = [
+        name for parameter in get_command(build_app(verb)).commands[verb].params for name in parameter.opts if "--" in name
+    ]
+    assert all(re.search(rf"^  .*{re.escape(name)}\b", told, re.MULTILINE) for name in names)
+    assert max(map(len, told.splitlines())) <= 60 and not re.search(r"<(list|int|float|str|path)\b", told)
+
+
+def test_settings_stand_in_their_sections(headway):
+    told = headway("train", "--help").out
+    of_model = told.split("Model settings:")[1].split("Tokenizer settings:")[0]
+    assert "--n-decoder-layers N " in of_model and "--batch-tokens" not in of_model
