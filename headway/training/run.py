@@ -254,12 +254,17 @@ def _bundle_writer(orders: Orders, prepared: Prepared, scope: Scope | None) -> K
 
 def _refuse_smaller_budget(trainer: Trainer) -> None:
     """Before anything is written: what a run has learned is not taken back."""
-    asked, made = trainer.settings.training.max_steps, trainer.state.step
-    if asked and made > asked:
-        raise RequestError(
-            f"{trainer.directory} has made {amount(made, 'update')} already, more than --max-steps {asked}.",
-            "Give it a larger budget, or a shorter training an --out of its own.",
-        )
+    training, state = trainer.settings.training, trainer.state
+    budgets = [
+        ("max-steps", training.max_steps, state.step, "update"),
+        ("max-epochs", training.max_epochs, state.epoch, "epoch"),
+    ]
+    for option, asked, made, unit in budgets:
+        if asked and made > asked:
+            raise RequestError(
+                f"{trainer.directory} has made {amount(made, unit)} already, more than --{option} {asked:.12g}.",
+                "Give it a larger budget, or a shorter training an --out of its own.",
+            )
 
 
 def _what_ended(trainer: Trainer) -> str:

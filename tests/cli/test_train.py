@@ -159,6 +159,8 @@ def test_a_finished_run_says_so_and_goes_on_with_a_larger_budget(tmp_path: Path,
     assert more.code == 0, more.err
     assert "Going on from update 20" in more.err
     assert metrics(out)[-1]["step"] == 60
+    less = headway(*train_command(corpus, out, "--max-steps", 60, "--max-epochs", 1.5))
+    assert less.code == 2 and "has made 2 epochs already, more than --max-epochs 1.5" in less.err
     before, after = (yaml.safe_load((one / "config.yaml").read_text()) for one in (run, out))
     assert after["model"] == before["model"]  # which a budget of 60 would not have chosen
 
