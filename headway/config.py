@@ -308,11 +308,12 @@ def _explain(problem: Mapping[str, Any]) -> str:
     place = [str(part) for part in problem["loc"]]
     name = ".".join(place)
     if name.startswith("training.processes"):  # a number or a word: pydantic tells of each by itself
-        return f"Setting training.processes: a whole number from 1, or auto, found {problem['input']!r}."
+        return f"Setting training.processes (--processes): a whole number from 1, or auto, found {problem['input']!r}."
     if problem["type"] == "extra_forbidden":
         return f"Unknown setting {name}.{_suggest(place)}"
     wanted = str(problem["msg"])
-    return f"Setting {name}: {wanted[:1].lower()}{wanted[1:]}, found {problem['input']!r}."
+    option = next((f" (--{option})" for option, (section, key, _) in options().items() if [section, key] == place[:2]), "")
+    return f"Setting {name}{option}: {wanted[:1].lower()}{wanted[1:]}, found {problem['input']!r}."
 
 
 def _suggest(place: list[str]) -> str:

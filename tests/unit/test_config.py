@@ -14,7 +14,7 @@ def test_all_mistakes_are_named_at_once_with_what_was_probably_meant():
         )
     for part in (
         "Unknown setting model.droput. Did you mean model.dropout?",
-        "model.d_model",
+        "Setting model.d_model (--d-model): input should be a valid integer",
         "found 'wide'",
         "Unknown setting training.dropout. Did you mean model.dropout?",
         "training.schedule",
