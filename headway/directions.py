@@ -40,6 +40,13 @@ def list_directions(source_languages: str, target_languages: str) -> list[Direct
     return directions
 
 
+def keep_tag(asked: Direction, learned: Sequence[Direction]) -> Direction:
+    """The direction with the tag that a model has learned for its target, if it has one."""
+    tagged = [one for one in learned if one.prefix and is_same(asked.target, one.target)]
+    exact = [one for one in tagged if one.target == asked.target]
+    return asked.model_copy(update={"prefix": (exact or tagged or [asked])[0].prefix})
+
+
 def match_directions(directions: Sequence[Direction], to: str = "", from_: str = "") -> list[Direction]:
     """Those that are asked for, where the model does the same for all of them; otherwise a word on what must be said."""
     if not directions:  # of a model that nobody asked for its languages

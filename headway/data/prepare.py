@@ -23,7 +23,7 @@ from headway.data.readers import Corpus, Pair, open_corpora, open_labelled, open
 from headway.data.sampling import resample
 from headway.data.store import Store
 from headway.data.stream import open_stream
-from headway.directions import Direction, list_directions
+from headway.directions import Direction, keep_tag, list_directions
 from headway.errors import DataError, HeadwayError, RequestError
 from headway.text.tags import put_before
 from headway.text.tokenizer import Tokenizers
@@ -45,12 +45,13 @@ class Data(Protocol):
 
 @dataclass(frozen=True)
 class Start:
-    """A model to begin with, as far as preparing goes: what was read of it, its vocabulary unless a new one is learned, the
-    pictures that it takes.
+    """A model to begin with, as far as preparing goes: what was read of it, its vocabulary and its directions unless a new
+    vocabulary is learned, the pictures that it takes.
     """
 
     file: Path
     tokenizers: Tokenizers | None
+    directions: Sequence[Direction] = ()
     image_size: int | None = None
     channels: int | None = None
 
@@ -201,7 +202,7 @@ def _open(settings: Settings, start: Start | None) -> Data:
     if reads_pictures(settings):
         size, channels = (start.image_size, start.channels) if start else (None, None)
         return open_picture_data(settings, given, size, channels)
-    directions = directions_of(settings)
+    directions = directions_of(settings, start.directions if start else ())
     prefixes = data.prefix or [""] * len(data.train)
     train = [
         corpus
@@ -215,10 +216,14 @@ def _open(settings: Settings, start: Start | None) -> Data:
     return Corpora(train, valid, test, data.task, given, list(map(str, directions)))
 
 
-def directions_of(settings: Settings) -> list[Direction]:
-    """All that are asked for; there may be no corpus for some. None but of translators."""
+def directions_of(settings: Settings, learned: Sequence[Direction] = ()) -> list[Direction]:
+    """All that are asked for; there may be no corpus for some. None but of translators. A model that learned some before goes
+    on with the tags that it learned, even where now there is a single language to choose from.
+    """
     data = settings.data
-    return list_directions(data.source_language, data.target_language) if data.task == "translate" else []
+    if data.task != "translate":
+        return []
+    return [keep_tag(one, learned) for one in list_directions(data.source_language, data.target_language)]
 
 
 def _check_languages(asked: Sequence[Direction], learned: Sequence[Direction]) -> None:

@@ -4,7 +4,6 @@ from headway.architectures import PATCH_SIZE, has_one_embedding
 from headway.bundle import Bundle
 from headway.config import Family, Section, Settings, Task
 from headway.data.prepare import directions_of, reads_pictures
-from headway.directions import Direction
 from headway.errors import RequestError
 from headway.models.presets import Needs, build_family
 from headway.text.tags import find_tags
@@ -102,12 +101,6 @@ def check_start(settings: Settings, start: Bundle) -> None:
     new = choose_vocabulary(settings, start) == "new"
     if new:
         _check_new_vocabulary(settings, start)
-    elif one := _find_untagged(settings, start):
-        languages = f"--from {start.manifest.source_language} --to {start.manifest.target_language}"
-        raise RequestError(
-            f"{start.directory} reads {one.prefix}before what it is to translate into {one.target}; this run would not.",
-            f"Name all its languages, {languages}: corpora may be for some of them alone.",
-        )
     given = _find_given(settings.model) if new else {**_find_given(settings.model), **_find_given(settings.tokenizer)}
     own = {**vars(start.manifest.architecture), **vars(start.manifest.tokenizer), "family": kind}
     free = own.keys() & FREE
@@ -119,13 +112,6 @@ def check_start(settings: Settings, start: Bundle) -> None:
             f"{start.directory} has its own {has}, which {', '.join(other)} would change.",
             f"Leave that out; only {', '.join(may)} may be given.",
         )
-
-
-def _find_untagged(settings: Settings, start: Bundle) -> Direction | None:
-    """A direction in which the model would read text without the tag that it has learned."""
-    prefixes = {one.target: one.prefix for one in directions_of(settings)}
-    tagged = (one for one in start.manifest.directions if one.prefix)
-    return next((one for one in tagged if one.prefix != prefixes.get(one.target, one.prefix)), None)
 
 
 def _check_new_vocabulary(settings: Settings, start: Bundle) -> None:

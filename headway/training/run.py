@@ -225,16 +225,18 @@ def _needs(settings: Settings, prepared: Prepared, *, pictures: bool) -> Needs:
 
 def _bundle_writer(orders: Orders, prepared: Prepared, scope: Scope | None) -> Keep:
     settings, a = orders.settings, orders.architecture
-    kept = None if settings.tokenizer.vocabulary == "new" else settings.training.init
+    init = None if settings.tokenizer.vocabulary == "new" else settings.training.init
+    kept = read_manifest(Path(init)) if init else None
     sentences = share_of_sentences([source for source, _ in prepared.valid]) >= SENTENCES
     half = [0.5] * a.channels if isinstance(a, VitArchitecture) else []
-    learned = [one for one in directions_of(settings) if str(one) not in prepared.facts.missing]
+    asked = directions_of(settings, kept.directions if kept else ())
+    learned = [one for one in asked if str(one) not in prepared.facts.missing]
     manifest = Manifest(
         architecture=a,
         task=settings.data.task,
         source_language=",".join(dict.fromkeys(one.source for one in learned)),
         target_language=",".join(dict.fromkeys(one.target for one in learned)),
-        tokenizer=read_manifest(Path(kept)).tokenizer if kept else settings.tokenizer,
+        tokenizer=kept.tokenizer if kept else settings.tokenizer,
         decoding=settings.decoding,
         scope=scope,
         lines=Lines(sentences=sentences, longest=max(1, int(prepared.train.source_lengths.max()))),

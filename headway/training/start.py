@@ -40,8 +40,8 @@ def describe_start(bundle: Bundle, settings: Settings) -> Start:
     """What preparing has to know of it."""
     a = bundle.manifest.architecture
     pictures = (a.image_size, a.channels) if isinstance(a, VitArchitecture) else (None, None)
-    own = None if settings.tokenizer.vocabulary == "new" else bundle.tokenizers
-    return Start(bundle.directory / MANIFEST, own, *pictures)
+    own = (None, ()) if settings.tokenizer.vocabulary == "new" else (bundle.tokenizers, bundle.manifest.directions)
+    return Start(bundle.directory / MANIFEST, *own, *pictures)
 
 
 def shape_of(bundle: Bundle, settings: Settings, tokenizers: Tokenizers) -> AnyArchitecture:

@@ -104,6 +104,17 @@ def test_an_interrupted_job_of_the_other_direction_is_another_job(
     assert "had been begun for another request" in headway(*command, "--to", "en").err
 
 
+def test_one_of_its_directions_alone_is_gone_on_with_by_its_tag(stem: Path, both_ways: Path, tmp_path: Path, headway) -> None:
+    out = tmp_path / "alone"
+    options = ["--train", stem, "--from", "en", "--to", "de", "--held-out", 8, "--max-steps", 1, "--beam", 2, "--max-extra", 5]
+    result = headway("train", "--init", both_ways / "best", *options, "--learning-rate", 1e-9, "--out", out)
+    assert result.code == 0, result.err
+    assert [(str(one), one.prefix) for one in read_manifest(out / "best").directions] == [("en → de", "<2de> ")]
+    assert "<2" not in (out / "test.jsonl").read_text()
+    before = headway("translate", both_ways / "best", stem.with_suffix(".en"), "--to", "de").out
+    assert headway("translate", out / "best", stem.with_suffix(".en")).out == before
+
+
 @pytest.mark.parametrize(
     ("options", "code", "told"),
     [
