@@ -52,12 +52,14 @@ CORPORA = {
     "multi30k": Corpus("multi30k/train", "multi30k/val", "en", "de", every=3),  # 9,700 pairs, read 13 times
     "twi": Corpus("twi_everyday/train", "twi_everyday/val", "en", "twi"),  # 23,000 pairs, read 9 times
     "multi30k-few": Corpus("multi30k/train", "multi30k/val", "en", "de", every=6),  # 4,700 pairs, read 32 times
+    "tatoeba": Corpus("tatoeba_en-de/train", "tatoeba_en-de/val", "en", "de"),  # 160,000 pairs, read once or twice
 }
 QUESTIONS = {
     "r-drop": ["r-drop=5"],
     "pieces": ["vocab-size=2000", "vocab-size=8000", "kind=unigram"],
     "dropout": ["dropout=0.1", "dropout=0.3", "attention-dropout=0.1 activation-dropout=0.1", "word-dropout=0.1"],
     "rate": ["learning-rate=0.0015", "learning-rate=0.006", "schedule=cosine", "schedule=inverse-sqrt"],
+    "size": ["preset=small"],
     "shape": ["n-layers=2", "n-layers=6 n-decoder-layers=2", "d-model=192 d-ff=384", "d-ff=512"],
     "norm": ["norm=post"],
     "optimizer": ["optimizer=adam"],
