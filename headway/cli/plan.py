@@ -35,7 +35,8 @@ from headway.cli.settings import COMMAND, ConfigFile, Given, as_options, given_s
 from headway.errors import RequestError
 
 if TYPE_CHECKING:
-    from headway.config import Settings
+    from headway.architectures import Architecture
+    from headway.config import ModelSettings, Settings
     from headway.data.prepare import Prepared
     from headway.experiments.learning_curve import Quality
     from headway.progress import Display
@@ -265,19 +266,29 @@ def _plan_unseen(
     """For a corpus of which only the size is known."""
     from headway.models.presets import build_architecture
     from headway.text.tokenizer import choose_vocab_size
-    from headway.training.choices import estimate_epochs, resolve
+    from headway.training.choices import choose_preset, estimate_epochs, resolve
     from headway.training.forecast import Size, forecast, imagine_epoch
     from headway.training.group import Group
     from headway.training.machine import choose_division
 
     characters, target_tokens = round(pairs * (source_length + target_length) * CHARACTERS), round(pairs * (target_length + 1))
     vocabulary, shared = settings.tokenizer.vocab_size or choose_vocab_size(characters), settings.tokenizer.shared
-    epochs = math.inf
-    for _ in range(2):  # the second time with what the first one's budget comes to
-        chosen = resolve(settings, pairs=pairs, target_tokens=target_tokens, epochs=epochs)
+
+    def imagine(model: "ModelSettings", epochs: float = math.inf) -> "tuple[Settings, Architecture, Epoch]":
+        given = settings.model_copy(update={"model": model})
+        chosen = resolve(given, pairs=pairs, target_tokens=target_tokens, epochs=epochs)
         a = build_architecture(chosen.model, source_vocab=vocabulary, target_vocab=vocabulary, shared=shared)
-        epoch = imagine_epoch(pairs, source_length, target_length, a, chosen.training)
-        epochs = estimate_epochs(settings.training, d_model=a.d_model, target_tokens=target_tokens, operations=epoch.flops)
+        return chosen, a, imagine_epoch(pairs, source_length, target_length, a, chosen.training)
+
+    def count_epochs(model: "ModelSettings") -> float:
+        _, a, epoch = imagine(model)
+        return estimate_epochs(settings.training, d_model=a.d_model, target_tokens=target_tokens, operations=epoch.flops)
+
+    def read(preset: str) -> float:
+        return target_tokens * count_epochs(settings.model.model_copy(update={"preset": preset}))
+
+    model = choose_preset(settings.model, pairs, read)
+    chosen, a, epoch = imagine(model, count_epochs(model))
     settings = chosen.model_copy(update={"training": choose_division(chosen.training, a.d_model)})
     size, speed = Size(None, pairs, shared), _assume_speed(settings, epoch, used)
     return forecast(settings, a, size, epoch, speed, gpus=others, device=Group().device.type)

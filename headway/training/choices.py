@@ -4,6 +4,7 @@ Each choice follows from few facts: pairs, target tokens of an epoch, updates of
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,6 +23,7 @@ HOW = ("processes", "threads", "recompute", "shard")  # how an update is compute
 FOLLOWING = ("warmup", "valid_every", "checkpoint_every")  # settings that follow from a budget
 TRANSLATORS = (None, "transformer", "t5")  # families; None while it is not chosen
 MANY_EPOCHS = 30  # over a text: from there on a model needs all of its preset's dropout
+SIZES = {"base": (1_000_000, 60e6), "small": (100_000, 10e6)}  # pairs that can fill it, and target tokens that it has to read
 ENOUGH_UPDATES = 2500  # that a short training is to have before its batches grow to their full size
 LEAST_BATCH = 2 * LEAST_TOKENS  # target tokens that such a batch has at least
 PASS_TOKENS = 4096  # target tokens computed at once: more do not make a processor faster, and take memory
@@ -61,11 +63,23 @@ def choose_vocabulary(settings: Settings, start: Bundle) -> Literal["own", "new"
     return "own" if is_known or not directions else "new"
 
 
-def choose_model(settings: ModelSettings, pairs: int, epochs: float = math.inf) -> ModelSettings:
-    """A size that the corpus can fill, with the dropout and the norm that go with it. Dropout keeps a text that is read often
-    from being learned by heart; one that is not is only learned slower.
+def choose_preset(settings: ModelSettings, pairs: int, read: Callable[[str], float] = lambda preset: math.inf) -> ModelSettings:
+    """The largest size that the corpus can fill and the training can teach, if none is asked for. `read` tells how many target
+    tokens a size will have read in the end: in the time that a large one needs to begin, a small one has learned more.
     """
-    preset = settings.preset or ("tiny" if pairs < 100_000 else "small" if pairs < 1_000_000 else "base")
+    if settings.preset:
+        return settings
+    fitting = (preset for preset, (fill, _) in SIZES.items() if pairs >= fill)
+    translates = settings.family in TRANSLATORS
+    preset = next((preset for preset in fitting if not translates or read(preset) >= SIZES[preset][1]), "tiny")
+    return settings.model_copy(update={"preset": preset})
+
+
+def choose_model(settings: ModelSettings, pairs: int, epochs: float = math.inf) -> ModelSettings:
+    """A size, with the dropout and the norm that go with it. Dropout keeps a text that is read often from being learned by
+    heart; one that is not is only learned slower.
+    """
+    preset = choose_preset(settings, pairs).preset or "tiny"
     translates = settings.family in TRANSLATORS
     dropout = round(PRESETS[preset].dropout * min(1.0, epochs / MANY_EPOCHS), 2) if translates else 0.1
     chosen: dict[str, object] = {"preset": preset, "dropout": dropout if settings.dropout is None else settings.dropout}

@@ -43,6 +43,7 @@ from headway.training.choices import (
     ASKED,
     choose_data,
     choose_model,
+    choose_preset,
     count_tokens,
     estimate_epochs,
     resolve,
@@ -176,15 +177,20 @@ def _resolve(
     settings = settings.model_copy(update={"model": model, "data": choose_data(settings.data)})
     pairs = prepared.pairs_per_epoch
 
-    def build_shape(epochs: float) -> AnyArchitecture:
+    def build_shape(model: ModelSettings) -> AnyArchitecture:
         if start:
             return shape_of(start, settings, prepared.tokenizers)
-        return build_family(family, choose_model(model, pairs, epochs), _needs(settings, prepared, pictures=pictures))
+        return build_family(family, model, _needs(settings, prepared, pictures=pictures))
 
-    target_tokens, epochs = _look_ahead(settings, prepared, build_shape(math.inf))
-    architecture = build_shape(epochs)
+    def look_ahead(model: ModelSettings) -> tuple[int, float]:
+        return _look_ahead(settings, prepared, build_shape(choose_model(model, pairs)))
+
     if not start:
-        settings = settings.model_copy(update={"model": choose_model(model, pairs, epochs)})
+        model = choose_preset(model, pairs, lambda preset: math.prod(look_ahead(model.model_copy(update={"preset": preset}))))
+    target_tokens, epochs = look_ahead(model)
+    if not start:
+        model = choose_model(model, pairs, epochs)
+    settings, architecture = settings.model_copy(update={"model": model}), build_shape(model)
     if settings.training.r_drop and not any(getattr(architecture, name, 0) for name in DROPOUTS):
         raise RequestError(
             "Without dropout both readings of a batch are the same, and --r-drop has nothing to compare.",

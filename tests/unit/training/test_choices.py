@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from headway.config import Settings, TrainingSettings, build_settings
-from headway.training.choices import choose_budget, default_tokens, estimate_epochs, resolve, total_updates
+from headway.config import ModelSettings, Settings, TrainingSettings, build_settings
+from headway.training.choices import choose_budget, choose_preset, default_tokens, estimate_epochs, resolve, total_updates
 
 
 def resolved(pairs: int, tokens: int, **training):
@@ -15,6 +15,17 @@ def test_larger_corpora_get_larger_models_and_less_dropout():
     assert [size.preset for size in sizes] == ["tiny", "tiny", "small", "base"]
     assert [size.dropout for size in sizes] == [0.3, 0.3, 0.2, 0.1]
     assert [size.norm for size in sizes] == ["pre", "pre", "pre", "post"]
+
+
+def test_a_short_training_has_no_time_for_a_large_model():
+    def preset(pairs: int, tokens: dict[str, float], **model: object) -> str | None:
+        return choose_preset(ModelSettings(**model), pairs, lambda size: tokens[size]).preset
+
+    assert preset(4_500_000, {"base": 1e9}) == "base"
+    assert preset(4_500_000, {"base": 1e7, "small": 5e7}) == "small"
+    assert preset(4_500_000, {"base": 1e5, "small": 5e5}) == preset(300_000, {"small": 5e5}) == "tiny"
+    assert preset(29_000, {}) == "tiny"  # however long
+    assert preset(300_000, {"small": 5e5}, preset="small") == preset(300_000, {"small": 5e5}, family="gpt") == "small"
 
 
 def test_a_text_that_is_read_seldom_needs_less_dropout_and_smaller_updates():
