@@ -27,7 +27,7 @@ class Section(BaseModel):
 class ModelSettings(Section):
     family: Family | None = Field(None, description="which of the paper's relatives; by the task if not given")
     preset: Literal["tiny", "small", "base", "big"] | None = Field(
-        None, description="named size; the settings below win over it"
+        None, description="named size; by corpus and budget if not given; the settings below win over it"
     )
     n_layers: int | None = Field(None, ge=1, description="N, layers of the encoder and of the decoder")
     n_decoder_layers: int | None = Field(None, ge=1, description="layers of the decoder, if not n_layers")
@@ -307,12 +307,12 @@ def did_you_mean(word: str, known: list[str]) -> str:
 def _explain(problem: Mapping[str, Any]) -> str:
     place = [str(part) for part in problem["loc"]]
     name = ".".join(place)
+    option = next((f" (--{option})" for option, (section, key, _) in options().items() if [section, key] == place[:2]), "")
     if name.startswith("training.processes"):  # a number or a word: pydantic tells of each by itself
-        return f"Setting training.processes (--processes): a whole number from 1, or auto, found {problem['input']!r}."
+        return f"Setting training.processes{option}: a whole number from 1, or auto, found {problem['input']!r}."
     if problem["type"] == "extra_forbidden":
         return f"Unknown setting {name}.{_suggest(place)}"
     wanted = str(problem["msg"])
-    option = next((f" (--{option})" for option, (section, key, _) in options().items() if [section, key] == place[:2]), "")
     return f"Setting {name}{option}: {wanted[:1].lower()}{wanted[1:]}, found {problem['input']!r}."
 
 

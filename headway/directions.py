@@ -1,7 +1,7 @@
 """The directions of a model: from which language into which, and what is put before a source to say so."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from headway.config import Section
 from headway.errors import RequestError
@@ -40,11 +40,23 @@ def list_directions(source_languages: str, target_languages: str) -> list[Direct
     return directions
 
 
-def keep_tag(asked: Direction, learned: Sequence[Direction]) -> Direction:
-    """The direction with the tag that a model has learned for its target, if it has one."""
-    tagged = [one for one in learned if one.prefix and is_same(asked.target, one.target)]
-    exact = [one for one in tagged if one.target == asked.target]
-    return asked.model_copy(update={"prefix": (exact or tagged or [asked])[0].prefix})
+def keep_tags(asked: Sequence[Direction], learned: Sequence[Direction]) -> list[Direction]:
+    """The directions with the tags that a model has learned for their targets, where it has: for a target itself, or for the
+    one that stands for it and no other, as de for de-AT.
+    """
+    tags = {one.target: one.prefix for one in learned if one.prefix}
+    return [one.model_copy(update={"prefix": _find_tag(one, asked, tags)}) for one in asked]
+
+
+def _find_tag(one: Direction, asked: Sequence[Direction], tags: Mapping[str, str]) -> str:
+    close = [target for target in tags if is_same(one.target, target)]
+    if one.target in tags or not close:
+        return tags.get(one.target, one.prefix)
+    if len(close) > 1:
+        problem = f"The model translates into {' and '.join(close)}; {one.target} may be any of them."
+        raise RequestError(problem, f"Say which, for example --to {close[0]}")
+    rivals = {other.target for other in asked if is_same(other.target, one.target)}
+    return tags[close[0]] if len(rivals) == 1 else one.prefix
 
 
 def match_directions(directions: Sequence[Direction], to: str = "", from_: str = "") -> list[Direction]:
@@ -65,7 +77,7 @@ def match_directions(directions: Sequence[Direction], to: str = "", from_: str =
 
 def tell_option(directions: Sequence[Direction]) -> str:
     """What an example of `headway translate` has to say: ` --to de`; nothing where there is nothing to choose."""
-    return next((f" --to {one.target}" for one in directions if one.prefix), "")
+    return f" --to {directions[0].target}" if len({one.target for one in directions}) > 1 else ""
 
 
 def is_same(asked: str, has: str) -> bool:

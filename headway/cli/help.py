@@ -29,7 +29,7 @@ class Group(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
-            formatter.write_dl([(name, command.help or "") for name, command in commands if command])
+            formatter.write_dl([(name, (command.help or "").partition("\n\n")[0]) for name, command in commands if command])
 
 
 def _tell_value(type_: re.Match[str]) -> str:

@@ -266,7 +266,7 @@ def _plan_unseen(
     """For a corpus of which only the size is known."""
     from headway.models.presets import build_architecture
     from headway.text.tokenizer import choose_vocab_size
-    from headway.training.choices import choose_preset, estimate_epochs, resolve
+    from headway.training.choices import Reading, choose_size, estimate_epochs, resolve
     from headway.training.forecast import Size, forecast, imagine_epoch
     from headway.training.group import Group
     from headway.training.machine import choose_division
@@ -280,15 +280,13 @@ def _plan_unseen(
         a = build_architecture(chosen.model, source_vocab=vocabulary, target_vocab=vocabulary, shared=shared)
         return chosen, a, imagine_epoch(pairs, source_length, target_length, a, chosen.training)
 
-    def count_epochs(model: "ModelSettings") -> float:
+    def look_ahead(model: "ModelSettings") -> Reading:
         _, a, epoch = imagine(model)
-        return estimate_epochs(settings.training, d_model=a.d_model, target_tokens=target_tokens, operations=epoch.flops)
+        epochs = estimate_epochs(settings.training, d_model=a.d_model, target_tokens=target_tokens, operations=epoch.flops)
+        return Reading(target_tokens, epochs)
 
-    def read(preset: str) -> float:
-        return target_tokens * count_epochs(settings.model.model_copy(update={"preset": preset}))
-
-    model = choose_preset(settings.model, pairs, read)
-    chosen, a, epoch = imagine(model, count_epochs(model))
+    model, reading = choose_size(settings.model, settings.training, pairs, look_ahead)
+    chosen, a, epoch = imagine(model, reading.epochs)
     settings = chosen.model_copy(update={"training": choose_division(chosen.training, a.d_model)})
     size, speed = Size(None, pairs, shared), _assume_speed(settings, epoch, used)
     return forecast(settings, a, size, epoch, speed, gpus=others, device=Group().device.type)

@@ -64,8 +64,9 @@ def tell_quality(quality: "Quality", whole: "Figures") -> Iterator[str]:
     yield from ("", *_fill(_tell_gain(quality.bleu)), "")
     length = amount(float(f"{quality.max_minutes:.3g}"), "minute") if quality.max_minutes else amount(whole.steps, "update")
     shorter = quality.max_minutes and quality.max_minutes != whole.max_minutes
+    model = f" and --preset {whole.preset}" if shorter and whole.preset else ""
     yield from _fill(
-        f"Foretold is what `headway train` with these settings comes to in {length}, on "
+        f"Foretold is what `headway train` with these settings{model} comes to in {length}, on "
         f"{amount(quality.sentences, 'sentence')} like those of the validation part"
         f"{'; a longer training should do better' if shorter else ''}."
     )

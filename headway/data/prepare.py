@@ -23,7 +23,7 @@ from headway.data.readers import Corpus, Pair, open_corpora, open_labelled, open
 from headway.data.sampling import resample
 from headway.data.store import Store
 from headway.data.stream import open_stream
-from headway.directions import Direction, keep_tag, list_directions
+from headway.directions import Direction, keep_tags, list_directions
 from headway.errors import DataError, HeadwayError, RequestError
 from headway.text.tags import put_before
 from headway.text.tokenizer import Tokenizers
@@ -223,7 +223,7 @@ def directions_of(settings: Settings, learned: Sequence[Direction] = ()) -> list
     data = settings.data
     if data.task != "translate":
         return []
-    return [keep_tag(one, learned) for one in list_directions(data.source_language, data.target_language)]
+    return keep_tags(list_directions(data.source_language, data.target_language), learned)
 
 
 def _check_languages(asked: Sequence[Direction], learned: Sequence[Direction]) -> None:

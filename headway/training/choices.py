@@ -6,7 +6,7 @@ Each choice follows from few facts: pairs, target tokens of an epoch, updates of
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from headway.bundle import Bundle
 from headway.config import DataSettings, Family, ModelSettings, Settings, Task, TrainingSettings
@@ -23,7 +23,11 @@ HOW = ("processes", "threads", "recompute", "shard")  # how an update is compute
 FOLLOWING = ("warmup", "valid_every", "checkpoint_every")  # settings that follow from a budget
 TRANSLATORS = (None, "transformer", "t5")  # families; None while it is not chosen
 MANY_EPOCHS = 30  # over a text: from there on a model needs all of its preset's dropout
-SIZES = {"base": (1_000_000, 60e6), "small": (100_000, 10e6)}  # pairs that can fill it, and target tokens that it has to read
+Size = Literal["tiny", "small", "base", "big"]
+SIZES: dict[Size, tuple[int, float]] = {  # pairs that can fill it, and target tokens that it has to read
+    "base": (1_000_000, 60e6),
+    "small": (100_000, 10e6),
+}
 ENOUGH_UPDATES = 2500  # that a short training is to have before its batches grow to their full size
 LEAST_BATCH = 2 * LEAST_TOKENS  # target tokens that such a batch has at least
 PASS_TOKENS = 4096  # target tokens computed at once: more do not make a processor faster, and take memory
@@ -37,6 +41,17 @@ class Budget:
     warmup: int
     valid_every: int
     checkpoint_every: int
+
+
+class Reading(NamedTuple):
+    """What a training comes to."""
+
+    target_tokens: int  # of an epoch
+    epochs: float
+
+    @property
+    def tokens(self) -> float:
+        return self.target_tokens * self.epochs
 
 
 def choose_family(task: Task, *, pictures: bool) -> Family:
@@ -63,23 +78,34 @@ def choose_vocabulary(settings: Settings, start: Bundle) -> Literal["own", "new"
     return "own" if is_known or not directions else "new"
 
 
-def choose_preset(settings: ModelSettings, pairs: int, read: Callable[[str], float] = lambda preset: math.inf) -> ModelSettings:
-    """The largest size that the corpus can fill and the training can teach, if none is asked for. `read` tells how many target
-    tokens a size will have read in the end: in the time that a large one needs to begin, a small one has learned more.
+def choose_size(
+    model: ModelSettings, training: TrainingSettings, pairs: int, look_ahead: Callable[[ModelSettings], Reading]
+) -> tuple[ModelSettings, Reading]:
+    """A model that the corpus can fill and the budget can teach, and what it will read: in the time that a large one needs to
+    begin, a small one has learned more. Who counts updates has a size in mind.
     """
+
+    def read_by(preset: Size) -> float:
+        counted = training.max_steps or model.family not in TRANSLATORS
+        return math.inf if counted else look_ahead(choose_model(model, preset)).tokens
+
+    preset = choose_preset(model, pairs, read_by)
+    reading = look_ahead(choose_model(model, preset))
+    return choose_model(model, preset, reading.epochs), reading
+
+
+def choose_preset(settings: ModelSettings, pairs: int, tokens_read: Callable[[Size], float] = lambda preset: math.inf) -> Size:
+    """What is asked for, or the largest that has pairs enough, and target tokens enough to read in the whole training."""
     if settings.preset:
-        return settings
+        return settings.preset
     fitting = (preset for preset, (fill, _) in SIZES.items() if pairs >= fill)
-    translates = settings.family in TRANSLATORS
-    preset = next((preset for preset in fitting if not translates or read(preset) >= SIZES[preset][1]), "tiny")
-    return settings.model_copy(update={"preset": preset})
+    return next((preset for preset in fitting if tokens_read(preset) >= SIZES[preset][1]), "tiny")
 
 
-def choose_model(settings: ModelSettings, pairs: int, epochs: float = math.inf) -> ModelSettings:
+def choose_model(settings: ModelSettings, preset: Size, epochs: float = math.inf) -> ModelSettings:
     """A size, with the dropout and the norm that go with it. Dropout keeps a text that is read often from being learned by
     heart; one that is not is only learned slower.
     """
-    preset = choose_preset(settings, pairs).preset or "tiny"
     translates = settings.family in TRANSLATORS
     dropout = round(PRESETS[preset].dropout * min(1.0, epochs / MANY_EPOCHS), 2) if translates else 0.1
     chosen: dict[str, object] = {"preset": preset, "dropout": dropout if settings.dropout is None else settings.dropout}
@@ -204,7 +230,8 @@ def total_updates(settings: TrainingSettings, *, target_tokens: int, updates_per
 
 def resolve(settings: Settings, *, pairs: int, target_tokens: int, epochs: float = math.inf) -> Settings:
     """The settings of a run with every choice made that corpus and budget decide; a model to begin with has its own shape."""
-    model = settings.model if settings.training.init else choose_model(settings.model, pairs, epochs)
+    preset = choose_preset(settings.model, pairs)
+    model = settings.model if settings.training.init else choose_model(settings.model, preset, epochs)
     d_model = model.d_model or PRESETS[model.preset or "tiny"].d_model
     training = choose_task(settings.training, settings.data.task)
     new_vocabulary = settings.tokenizer.vocabulary == "new"

@@ -323,6 +323,10 @@ class Trainer:
         budget = self.state.budget
         return (budget is not None and self.state.step >= budget.total) or self.out_of_patience()
 
+    def count_epochs(self) -> float:
+        """Made so far."""
+        return self.state.tokens / max(1, count_tokens(self.prepared.train, self.objective.sizes(self.prepared.train)))
+
     def out_of_patience(self) -> bool:
         return 0 < self.settings.training.patience <= self.state.stale
 

@@ -1,6 +1,6 @@
 """A run, from settings to a tested bundle: prepare, begin or go on, train, average, test."""
 
-import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,9 +41,10 @@ from headway.text.sentences import share_of_sentences
 from headway.text.tags import list_prefixes
 from headway.training.choices import (
     ASKED,
+    Reading,
     choose_data,
-    choose_model,
     choose_preset,
+    choose_size,
     count_tokens,
     estimate_epochs,
     resolve,
@@ -160,7 +161,10 @@ def prepare_run(settings: Settings, out: Path, display: Display, torchrun: Group
     if start and settings.tokenizer.vocabulary == "new":
         for line in plan_transfer(start, prepared.tokenizers).summary():
             display.say(line)
+    asked = settings
     settings, architecture = _resolve(settings, prepared, start, torchrun)
+    for line in [] if checkpoint else _tell_choices(asked, settings, prepared, start):
+        display.say(line)
     if checkpoint:
         refuse_other_settings(settings, out)  # now with what the corpus chose
         refuse_other_data(out, changed_files(prepared.fingerprints, out))
@@ -182,14 +186,10 @@ def _resolve(
             return shape_of(start, settings, prepared.tokenizers)
         return build_family(family, model, _needs(settings, prepared, pictures=pictures))
 
-    def look_ahead(model: ModelSettings) -> tuple[int, float]:
-        return _look_ahead(settings, prepared, build_shape(choose_model(model, pairs)))
+    def look_ahead(model: ModelSettings) -> Reading:
+        return _look_ahead(settings, prepared, build_shape(model))
 
-    if not start:
-        model = choose_preset(model, pairs, lambda preset: math.prod(look_ahead(model.model_copy(update={"preset": preset}))))
-    target_tokens, epochs = look_ahead(model)
-    if not start:
-        model = choose_model(model, pairs, epochs)
+    model, reading = (model, look_ahead(model)) if start else choose_size(model, settings.training, pairs, look_ahead)
     settings, architecture = settings.model_copy(update={"model": model}), build_shape(model)
     if settings.training.r_drop and not any(getattr(architecture, name, 0) for name in DROPOUTS):
         raise RequestError(
@@ -199,20 +199,32 @@ def _resolve(
     shape = {name: value for name, value in vars(architecture).items() if name in ModelSettings.model_fields}
     model = settings.model.model_copy(update={name: v for name, v in shape.items() if not isinstance(v, bool)})
     chosen = settings.model_copy(update={"model": model})
-    chosen = resolve(chosen, pairs=pairs, target_tokens=target_tokens, epochs=epochs)
+    chosen = resolve(chosen, pairs=pairs, target_tokens=reading.target_tokens, epochs=reading.epochs)
     tokenizer = chosen.tokenizer.model_copy(update={"vocab_size": prepared.facts.vocab_asked or None})
     training = choose_division(chosen.training, architecture.d_model, torchrun.size if torchrun else None)
     return chosen.model_copy(update={"model": model, "tokenizer": tokenizer, "training": training}), architecture
 
 
-def _look_ahead(settings: Settings, prepared: Prepared, a: AnyArchitecture) -> tuple[int, float]:
-    """Target tokens of an epoch, and how many epochs there will be."""
+def _tell_choices(asked: Settings, chosen: Settings, prepared: Prepared, start: Bundle | None) -> Iterator[str]:
+    """What one might not expect."""
+    if start:
+        kept = {str(one) for one in directions_of(asked)}
+        left = [str(one) for one in start.manifest.directions if str(one) not in kept]
+        if left and asked.tokenizer.vocabulary != "new":
+            yield f"Not gone on with, and soon forgotten: {', '.join(left)}."
+        return
+    fitting = choose_preset(asked.model, prepared.pairs_per_epoch)
+    if fitting != chosen.model.preset:
+        yield f"There is text enough for the size {fitting}, but no time; --preset {fitting} takes it all the same."
+
+
+def _look_ahead(settings: Settings, prepared: Prepared, a: AnyArchitecture) -> Reading:
     sizes = build_run_objective(settings, a, prepared, moved=False).sizes(prepared.train)
     target_tokens, training = count_tokens(prepared.train, sizes), settings.training
     lengths = Lengths.of(sizes.read, sizes.written, sizes.judged)
     operations = count_readings(training) * training_flops(a, lengths) * target_tokens / lengths.target
     epochs = estimate_epochs(training, d_model=a.d_model, target_tokens=target_tokens, operations=operations)
-    return target_tokens, epochs
+    return Reading(target_tokens, epochs)
 
 
 def _needs(settings: Settings, prepared: Prepared, *, pictures: bool) -> Needs:
@@ -263,9 +275,11 @@ def _bundle_writer(orders: Orders, prepared: Prepared, scope: Scope | None) -> K
 def _refuse_smaller_budget(trainer: Trainer) -> None:
     """Before anything is written: what a run has learned is not taken back."""
     training, state = trainer.settings.training, trainer.state
+    if state.budget:  # the one that it has had
+        return
     budgets = [
         ("max-steps", training.max_steps, state.step, "update"),
-        ("max-epochs", training.max_epochs, state.epoch, "epoch"),
+        ("max-epochs", training.max_epochs, round(trainer.count_epochs(), 1), "epoch"),
     ]
     for option, asked, made, unit in budgets:
         if asked and made > asked:

@@ -40,8 +40,10 @@ def describe_start(bundle: Bundle, settings: Settings) -> Start:
     """What preparing has to know of it."""
     a = bundle.manifest.architecture
     pictures = (a.image_size, a.channels) if isinstance(a, VitArchitecture) else (None, None)
-    own = (None, ()) if settings.tokenizer.vocabulary == "new" else (bundle.tokenizers, bundle.manifest.directions)
-    return Start(bundle.directory / MANIFEST, *own, *pictures)
+    file = bundle.directory / MANIFEST
+    if settings.tokenizer.vocabulary == "new":
+        return Start(file, None, (), *pictures)
+    return Start(file, bundle.tokenizers, bundle.manifest.directions, *pictures)
 
 
 def shape_of(bundle: Bundle, settings: Settings, tokenizers: Tokenizers) -> AnyArchitecture:

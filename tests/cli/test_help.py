@@ -50,10 +50,9 @@ def test_ctrl_c_before_a_verb_has_begun(headway, monkeypatch: pytest.MonkeyPatch
 def test_names_are_whole_in_a_narrow_terminal(verb: str, headway, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("COLUMNS", "60")
     told = headway(verb, "--help").out
-    names = [
-        name for parameter in get_command(build_app(verb)).commands[verb].params for name in parameter.opts if "--" in name
-    ]
-    assert all(re.search(rf"^  .*{re.escape(name)}\b", told, re.MULTILINE) for name in names)
+    parameters = get_command(build_app(verb)).commands[verb].params
+    names = [name for one in parameters for name in (*one.opts, *one.secondary_opts) if name.startswith("--")]
+    assert all(re.search(rf"^  (-\w+, |--[\w-]+ / )?{name}(\s|,|$)", told, re.MULTILINE) for name in names)
     assert max(map(len, told.splitlines())) <= 60 and not re.search(r"<(list|int|float|str|path)\b", told)
 
 
@@ -61,3 +60,8 @@ def test_settings_stand_in_their_sections(headway):
     told = headway("train", "--help").out
     of_model = told.split("Model settings:")[1].split("Tokenizer settings:")[0]
     assert "--n-decoder-layers N " in of_model and "--batch-tokens" not in of_model
+    assert "\n  --pairs N " in headway("plan", "--help").out
+
+
+def test_the_help_of_all_is_no_verbs_help(headway):
+    assert headway("--help", "train").out == headway("--help").out

@@ -97,6 +97,14 @@ def test_one_of_a_thing_is_singular(headway):
     assert "1 pair of " in told and "as far as 1 minute goes" in told and "1 GPU of 9.5" in told
 
 
+def test_a_budget_chooses_the_size_too(headway):
+    def preset(*budget: object) -> str:
+        return json.loads(headway("plan", "--pairs", 4_500_000, *budget, "--seconds", 0, "--json").out)["preset"]
+
+    assert preset() == preset("--max-minutes", 1e7) == preset("--max-steps", 50) == "base"
+    assert preset("--max-minutes", 5) == preset("--max-epochs", 0.001) == "tiny"
+
+
 def test_two_vocabularies(headway):
     result = headway("plan", "--pairs", 1000, "--vocab-size", 900, "--no-shared", "--from", "tw")
     assert "Vocabulary  900 pieces, and 900 of the source" in result.out

@@ -1,6 +1,7 @@
 """`headway train` from end to end, and everything that a user may get wrong."""
 
 import json
+import re
 import resource
 import shutil
 import signal
@@ -146,6 +147,16 @@ def test_interrupted_and_started_again_it_ends_as_without_the_interruption(
     assert [report["step"] for report in metrics(out)] == [report["step"] for report in metrics(whole)]
 
 
+def test_a_size_that_there_is_no_time_for(tmp_path: Path, corpus: Path, headway, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("headway.training.choices.SIZES", {"small": (100, 1e9)})
+    out = tmp_path / "run"
+    done = headway("train", "--train", corpus, "--from", "en", "--to", "de", "--d-model", 16, "--n-heads", 2, "--n-layers", 1,
+                   "--max-epochs", 0.1, "--held-out", 12, "--processes", 1, "--out", out)  # fmt: skip
+    assert done.code == 0, done.err
+    assert "text enough for the size small, but no time; --preset small" in done.err
+    assert yaml.safe_load((out / "config.yaml").read_text())["model"]["preset"] == "tiny"
+
+
 def test_a_finished_run_says_so_and_goes_on_with_a_larger_budget(tmp_path: Path, corpus: Path, run: Path, headway):
     out = tmp_path / "run"
     shutil.copytree(run, out)
@@ -159,8 +170,8 @@ def test_a_finished_run_says_so_and_goes_on_with_a_larger_budget(tmp_path: Path,
     assert more.code == 0, more.err
     assert "Going on from update 20" in more.err
     assert metrics(out)[-1]["step"] == 60
-    less = headway(*train_command(corpus, out, "--max-steps", 60, "--max-epochs", 1.5))
-    assert less.code == 2 and "has made 2 epochs already, more than --max-epochs 1.5" in less.err
+    less = headway(*train_command(corpus, out, "--max-steps", 60, "--max-epochs", 2))
+    assert less.code == 2 and re.search(r"has made 2\.\d epochs already, more than --max-epochs 2\.", less.err)
     before, after = (yaml.safe_load((one / "config.yaml").read_text()) for one in (run, out))
     assert after["model"] == before["model"]  # which a budget of 60 would not have chosen
 

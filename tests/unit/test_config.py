@@ -10,9 +10,17 @@ from headway.errors import RequestError
 def test_all_mistakes_are_named_at_once_with_what_was_probably_meant():
     with pytest.raises(RequestError) as error:
         build_settings(
-            {"model": {"droput": 0.1, "d_model": "wide"}, "training": {"dropout": 0.2, "schedule": "noam"}, "beam": 4}
+            {
+                "model": {"droput": 0.1, "d_model": "wide"},
+                "data": {"from": ["en"]},
+                "training": {"dropout": 0.2, "schedule": "noam"},
+                "decoding": {"patience": "much"},
+                "beam": 4,
+            }
         )
     for part in (
+        "Setting decoding.patience (--decoding-patience): input should be a valid number",
+        "Setting data.from (--from): input should be a valid string",
         "Unknown setting model.droput. Did you mean model.dropout?",
         "Setting model.d_model (--d-model): input should be a valid integer",
         "found 'wide'",

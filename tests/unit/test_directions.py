@@ -1,7 +1,7 @@
 import pytest
 
 from headway.bundle import Manifest
-from headway.directions import Direction, list_directions, match_directions
+from headway.directions import Direction, keep_tags, list_directions, match_directions
 from headway.errors import RequestError
 
 
@@ -32,6 +32,26 @@ def test_names_that_are_none(wrong: str) -> None:
 def test_each_language_has_another_to_go_to(given: tuple[str, str], idle: str) -> None:
     with pytest.raises(RequestError, match=f"no other language to translate to or from: {idle}"):
         list_directions(*given)
+
+
+@pytest.mark.parametrize(
+    ("learned", "asked", "kept"),
+    [
+        ("de,fr", "fr", ["<2fr> en → fr"]),
+        ("de,fr", "fr-CA", ["<2fr> en → fr-CA"]),
+        ("de,fr", "de,de-AT", ["<2de> en → de", "<2de-AT> en → de-AT"]),
+        ("zh-Hans,zh-Hant", "zh-Hant", ["<2zh-Hant> en → zh-Hant"]),
+        ("de,fr", "twi", ["en → twi"]),
+        ("de", "de,fr", ["<2de> en → de", "<2fr> en → fr"]),
+    ],
+)
+def test_a_model_keeps_the_tags_that_it_learned(learned: str, asked: str, kept: list[str]) -> None:
+    assert name(keep_tags(list_directions("en", asked), list_directions("en", learned))) == kept
+
+
+def test_a_tag_is_not_guessed() -> None:
+    with pytest.raises(RequestError, match="into zh-Hans and zh-Hant; zh may be any"):
+        keep_tags(list_directions("en", "zh"), list_directions("en", "zh-Hans,zh-Hant"))
 
 
 def test_one_is_chosen_where_that_makes_a_difference() -> None:

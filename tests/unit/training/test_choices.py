@@ -3,7 +3,15 @@ import math
 import pytest
 
 from headway.config import ModelSettings, Settings, TrainingSettings, build_settings
-from headway.training.choices import choose_budget, choose_preset, default_tokens, estimate_epochs, resolve, total_updates
+from headway.training.choices import (
+    Reading,
+    choose_budget,
+    choose_size,
+    default_tokens,
+    estimate_epochs,
+    resolve,
+    total_updates,
+)
 
 
 def resolved(pairs: int, tokens: int, **training):
@@ -18,14 +26,20 @@ def test_larger_corpora_get_larger_models_and_less_dropout():
 
 
 def test_a_short_training_has_no_time_for_a_large_model():
-    def preset(pairs: int, tokens: dict[str, float], **model: object) -> str | None:
-        return choose_preset(ModelSettings(**model), pairs, lambda size: tokens[size]).preset
+    def chosen(pairs: int, epochs: dict[str, float], max_steps: int | None = None, **model: object) -> ModelSettings:
+        training = TrainingSettings(max_steps=max_steps)
+        look_ahead = lambda given: Reading(10 * pairs, epochs[given.preset])  # noqa: E731
+        return choose_size(ModelSettings(**model), training, pairs, look_ahead)[0]
 
-    assert preset(4_500_000, {"base": 1e9}) == "base"
-    assert preset(4_500_000, {"base": 1e7, "small": 5e7}) == "small"
-    assert preset(4_500_000, {"base": 1e5, "small": 5e5}) == preset(300_000, {"small": 5e5}) == "tiny"
-    assert preset(29_000, {}) == "tiny"  # however long
-    assert preset(300_000, {"small": 5e5}, preset="small") == preset(300_000, {"small": 5e5}, family="gpt") == "small"
+    assert chosen(4_500_000, {"base": 20}).preset == "base"
+    assert chosen(4_500_000, {"base": 0.5, "small": 3}).preset == "small"
+    short = chosen(300_000, {"small": 3, "tiny": 15})
+    assert (short.preset, short.dropout) == ("tiny", 0.15)  # of tiny's own epochs
+    assert chosen(4_500_000, {"base": 0.01, "small": 0.03, "tiny": 0.2}).preset == "tiny"
+    assert chosen(29_000, {"tiny": 5000}).preset == "tiny"  # however long
+    assert chosen(300_000, {"small": 3}, preset="small").preset == "small"
+    assert chosen(300_000, {"small": 3}, family="gpt").preset == "small"
+    assert chosen(300_000, {"small": 3}, max_steps=100).preset == "small"
 
 
 def test_a_text_that_is_read_seldom_needs_less_dropout_and_smaller_updates():
