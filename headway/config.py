@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 from headway.errors import RequestError
 
 Task = Literal["translate", "denoise", "span", "lm", "mlm", "classify"]
+PresetName = Literal["tiny", "small", "base", "big"]
 Family = Literal["transformer", "t5", "bert", "gpt", "vit"]
 
 
@@ -26,7 +27,7 @@ class Section(BaseModel):
 
 class ModelSettings(Section):
     family: Family | None = Field(None, description="which of the paper's relatives; by the task if not given")
-    preset: Literal["tiny", "small", "base", "big"] | None = Field(
+    preset: PresetName | None = Field(
         None, description="named size; by corpus and budget if not given; the settings below win over it"
     )
     n_layers: int | None = Field(None, ge=1, description="N, layers of the encoder and of the decoder")

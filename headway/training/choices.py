@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from headway.bundle import Bundle
-from headway.config import DataSettings, Family, ModelSettings, Settings, Task, TrainingSettings
+from headway.config import DataSettings, Family, ModelSettings, PresetName, Settings, Task, TrainingSettings
 from headway.data.objectives import Sizes
 from headway.data.store import Store
 from headway.directions import is_same, list_directions
@@ -23,8 +23,7 @@ HOW = ("processes", "threads", "recompute", "shard")  # how an update is compute
 FOLLOWING = ("warmup", "valid_every", "checkpoint_every")  # settings that follow from a budget
 TRANSLATORS = (None, "transformer", "t5")  # families; None while it is not chosen
 MANY_EPOCHS = 30  # over a text: from there on a model needs all of its preset's dropout
-Size = Literal["tiny", "small", "base", "big"]
-SIZES: dict[Size, tuple[int, float]] = {  # pairs that can fill it, and target tokens that it has to read
+SIZES: dict[PresetName, tuple[int, float]] = {  # pairs that can fill it, and target tokens that it has to read
     "base": (1_000_000, 60e6),
     "small": (100_000, 10e6),
 }
@@ -85,7 +84,7 @@ def choose_size(
     begin, a small one has learned more. Who counts updates has a size in mind.
     """
 
-    def read_by(preset: Size) -> float:
+    def read_by(preset: PresetName) -> float:
         counted = training.max_steps or model.family not in TRANSLATORS
         return math.inf if counted else look_ahead(choose_model(model, preset)).tokens
 
@@ -94,7 +93,9 @@ def choose_size(
     return choose_model(model, preset, reading.epochs), reading
 
 
-def choose_preset(settings: ModelSettings, pairs: int, tokens_read: Callable[[Size], float] = lambda preset: math.inf) -> Size:
+def choose_preset(
+    settings: ModelSettings, pairs: int, tokens_read: Callable[[PresetName], float] = lambda preset: math.inf
+) -> PresetName:
     """What is asked for, or the largest that has pairs enough, and target tokens enough to read in the whole training."""
     if settings.preset:
         return settings.preset
@@ -102,7 +103,7 @@ def choose_preset(settings: ModelSettings, pairs: int, tokens_read: Callable[[Si
     return next((preset for preset in fitting if tokens_read(preset) >= SIZES[preset][1]), "tiny")
 
 
-def choose_model(settings: ModelSettings, preset: Size, epochs: float = math.inf) -> ModelSettings:
+def choose_model(settings: ModelSettings, preset: PresetName, epochs: float = math.inf) -> ModelSettings:
     """A size, with the dropout and the norm that go with it. Dropout keeps a text that is read often from being learned by
     heart; one that is not is only learned slower.
     """

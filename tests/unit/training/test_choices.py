@@ -27,9 +27,10 @@ def test_larger_corpora_get_larger_models_and_less_dropout():
 
 def test_a_short_training_has_no_time_for_a_large_model():
     def chosen(pairs: int, epochs: dict[str, float], max_steps: int | None = None, **model: object) -> ModelSettings:
-        training = TrainingSettings(max_steps=max_steps)
-        look_ahead = lambda given: Reading(10 * pairs, epochs[given.preset])  # noqa: E731
-        return choose_size(ModelSettings(**model), training, pairs, look_ahead)[0]
+        def look_ahead(given: ModelSettings) -> Reading:
+            return Reading(10 * pairs, epochs[given.preset or ""])
+
+        return choose_size(ModelSettings(**model), TrainingSettings(max_steps=max_steps), pairs, look_ahead)[0]
 
     assert chosen(4_500_000, {"base": 20}).preset == "base"
     assert chosen(4_500_000, {"base": 0.5, "small": 3}).preset == "small"
