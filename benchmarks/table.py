@@ -117,7 +117,7 @@ def read_evaluation(result: Result) -> Iterator[Row]:
 def read_forecast(result: Result) -> Iterator[Row]:
     for one in result["corpora"]:
         corpus = one["corpus"]
-        what = f"{corpus['stem']}, {corpus['source']} to {corpus['target']}, {corpus['minutes']:g} minutes: on validation"
+        what = f"{corpus['stem']}, {corpus['source']} to {corpus['target']}, {corpus['updates']:,} updates: on validation"
         for metric, title in METRICS.items():
             yield Row(f"{what}, {title}", f"{one['came'][metric]:.1f}", "foretold", tell(one["quality"][metric]))
 

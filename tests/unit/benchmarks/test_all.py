@@ -175,13 +175,13 @@ def test_ratios_and_commands_are_told(tmp_path: Path) -> None:
 
 def test_a_forecast_stands_beside_what_came() -> None:
     forecast = script("forecast")
-    options = forecast.parse(["--data", "data", "--corpus", "a/train", "en", "de", "4", "--settings", "dropout=0.1"])
+    options = forecast.parse(["--data", "data", "--corpus", "a/train", "en", "de", "4000", "--settings", "dropout=0.1"])
     (corpus,) = options.corpus
-    assert (corpus.name, corpus.minutes, options.settings) == ("a-train-en-de", 4.0, ["dropout=0.1"])
+    assert (corpus.name, corpus.updates, options.settings) == ("a-train-en-de", 4000, ["dropout=0.1"])
     quality = {"bleu": {"score": 30.04, "interval": [27.0, 33.96]}, "chrf": None}
     result = {"corpora": [{"corpus": corpus._asdict(), "quality": quality, "came": {"bleu": 31.22, "chrf": 55.0}}]}
     bleu, chrf = script("table").read(Path("forecast.json"), result)
-    assert (bleu.what, bleu.ours) == ("a/train, en to de, 4 minutes: on validation, BLEU", "31.2")
+    assert (bleu.what, bleu.ours) == ("a/train, en to de, 4,000 updates: on validation, BLEU", "31.2")
     assert (bleu.theirs, chrf.theirs) == ("30.0 [27.0, 34.0]", "nothing")
     with pytest.raises(SystemExit):
         forecast.parse(["--data", "data", "--corpus", "a/train", "en", "de", "long"])
