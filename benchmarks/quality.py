@@ -6,8 +6,8 @@ Every model has the same computing to learn with: so many floating-point operati
 depends on neither the machine nor what else it does, and what is dearer an update makes fewer of them, as it would at home.
 Corpora are asked side by side, each on one core of those that this process may use. Models are judged on their corpus's
 validation part; another one to choose the best update by is cut off the training text, and test sets are not looked at. Each
-answer is a file in results/quality, with a table of all; what is answered is not asked again. Base's translations are kept
-too: all others are compared with them.
+answer is a file in results/quality, with a table and a picture of all; what is answered is not asked again. Base's translations
+are kept too: all others are compared with them.
 """
 
 import argparse
@@ -20,10 +20,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
-from statistics import mean
 from typing import Any, NamedTuple
 
 from machine import tell_command
+from quality_answers import BASE, METRICS, draw_picture, make_table, read_answers
 
 from headway.config import options as list_settings
 from headway.errors import HeadwayError
@@ -35,8 +35,6 @@ from headway.reports.runs.tested import read_tested
 
 RESULTS = Path(__file__).parent / "results" / "quality"
 OPERATIONS = 25e12  # of a model: some twelve minutes of a core
-BASE = "base"
-METRICS = ("bleu", "chrf")
 SETTINGS = "preset=tiny vocab-size=4000 dropout=0.2 batch-tokens=1024 precision=fp32 patience=0 length-penalty=0.6"
 
 
@@ -78,7 +76,7 @@ def main() -> None:
         cores.put(core)
     with ThreadPoolExecutor(cores.qsize()) as pool:
         lanes = [pool.submit(run_lane, cores, name, options) for name in options.corpora]
-    (RESULTS / "table.md").write_text(make_table(read_answers()), encoding="utf-8")
+    tell_answers(read_answers(RESULTS), RESULTS)
     for lane in lanes:
         lane.result()  # or the error that ended it
 
@@ -126,6 +124,11 @@ def ask_all(core: int, name: str, options: argparse.Namespace) -> None:
                 kept.with_suffix(".txt").write_text("".join(f"{line}\n" for line in translations), encoding="utf-8")
             kept.with_suffix(".json").write_text(json.dumps(answer, indent=2) + "\n", encoding="utf-8")
             print(f"{name}, {change}, seed {seed}: BLEU {answer['bleu']:.2f}, chrF {answer['chrf']:.2f}", flush=True)
+
+
+def tell_answers(answers: Sequence[dict[str, Any]], directory: Path) -> None:
+    (directory / "table.md").write_text(make_table(answers, order), encoding="utf-8")
+    draw_picture(answers, order, directory / "picture")
 
 
 def find_place(directory: Path, corpus: str, change: str, seed: int) -> Path:
@@ -228,37 +231,10 @@ def read_lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").split("\n")[:-1]
 
 
-def read_answers() -> list[dict[str, Any]]:
-    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*/*.json"))]
-
-
-def make_table(answers: Sequence[dict[str, Any]]) -> str:
-    """A section a corpus, a row a change: means over seeds of scores, differences from base and their intervals' ends."""
-    lines = ["# What each setting is worth", "", "By `python benchmarks/quality.py`."]
-    for corpus in dict.fromkeys(one["corpus"] for one in answers):
-        here = [one for one in answers if one["corpus"] == corpus]
-        base = here[0]
-        lines += ["", f"## {corpus}", "", f"Base: `{base['settings']}`; {base['operations']:.3g} operations a model.", ""]
-        lines += ["| change | seeds | updates | epochs | BLEU | against base | chrF | against base |", "| --- |" + " --- |" * 7]
-        for change in order(dict.fromkeys(one["change"] for one in here)):
-            lines.append(tell_row([one for one in here if one["change"] == change]))
-    return "\n".join(lines) + "\n"
-
-
 def order(changes: Iterable[str]) -> list[str]:
     """As they are asked; what no question asks for comes last."""
     asked = [BASE, *(change for question in QUESTIONS.values() for change in question)]
     return sorted(changes, key=lambda change: asked.index(change) if change in asked else len(asked))
-
-
-def tell_row(seeds: Sequence[dict[str, Any]]) -> str:
-    cells = [f"`{seeds[0]['change']}`", str(len(seeds)), f"{seeds[0]['updates']:,}", f"{seeds[0]['epochs']:.1f}"]
-    for metric in METRICS:
-        cells.append(f"{mean(one[metric] for one in seeds):.1f}")
-        apart = [one["differences"][metric] for one in seeds]
-        low, high = (mean(interval[end] for _, interval in apart) for end in (0, 1))
-        cells.append("" if seeds[0]["change"] == BASE else f"{mean(d for d, _ in apart):+.1f} [{low:+.1f}, {high:+.1f}]")
-    return f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ MODULES = (
     "forecast",
     "machine",
     "quality",
+    "quality_answers",
     "scale",
     "table",
     "training",
@@ -247,11 +248,26 @@ def test_answers_of_all_seeds_make_one_row_beside_base() -> None:
         {**known, "change": "base", "seed": 1, "bleu": 11.0, "differences": {"bleu": nothing, "chrf": nothing}},
         {**known, "change": "r-drop=5", "seed": 2, "bleu": 13.0, "differences": {"bleu": [2.0, [1.0, 3.0]], "chrf": nothing}},
     ]
-    base, changed = quality.make_table(answers).splitlines()[-2:]
+    base, changed = quality.make_table(answers, quality.order).splitlines()[-2:]
     assert base == "| `base` | 1 | 2,000 | 10.0 | 11.0 |  | 40.0 |  |"
     assert changed == "| `r-drop=5` | 2 | 2,000 | 10.0 | 12.5 | +1.5 [+0.6, +2.4] | 40.0 | +0.0 [+0.0, +0.0] |"
 
 
+def test_a_picture_of_answers_has_a_row_for_each_change_and_tells_what_is_off_its_scale(tmp_path: Path) -> None:
+    quality = script("quality")
+    apart = {"base": 0.0, "dropout=0.3": 1.0, "r-drop=5": -12.3}
+    answers = [
+        {"corpus": "twi", "change": change, "epochs": 9.4, "differences": {"chrf": [d, [d - 1, d + 1]]}}
+        for change, d in apart.items()
+    ]
+    alone = {**answers[0], "corpus": "tatoeba"}
+    quality.draw_picture([*answers, alone], quality.order, tmp_path / "picture")
+    drawn = (tmp_path / "picture.svg").read_text(encoding="utf-8")
+    assert all(told in drawn for told in ("twi, 9 epochs", "dropout=0.3", "r-drop=5", "-12.3"))
+    assert "tatoeba" not in drawn and "+1.0" not in drawn
+
+
 def test_the_table_of_settings_that_is_kept_is_that_of_the_answers() -> None:
     quality = script("quality")
-    assert quality.make_table(quality.read_answers()) == (RESULTS / "quality" / "table.md").read_text(encoding="utf-8")
+    answers = quality.read_answers(RESULTS / "quality")
+    assert quality.make_table(answers, quality.order) == (RESULTS / "quality" / "table.md").read_text(encoding="utf-8")
