@@ -19,7 +19,7 @@ from headway.amounts import amount, are
 from headway.atomic import write_file
 from headway.config import Settings
 from headway.data.batching import Indices, epoch_batches
-from headway.data.objectives import Objective
+from headway.data.objectives import Objective, Sizes
 from headway.data.prepare import Prepared
 from headway.data.store import Store
 from headway.errors import Interrupted, TrainingError
@@ -31,7 +31,6 @@ from headway.training.choices import (
     Budget,
     choose_budget,
     count_tokens,
-    default_warmup,
     total_updates,
     with_budget,
 )
@@ -47,7 +46,7 @@ from headway.training.validation import Validation, Validator
 
 REPORT_EVERY = 10  # updates
 MEASURED = 0.05  # of a budget in minutes: until then updates are timed, but for a minute at most
-UNKNOWN = 10**9  # updates, while minutes are being measured: the rate does not fall yet
+UNKNOWN = 10**9  # updates, while the minutes of a new run are being measured
 VALIDATION_SHARE = 0.1  # of the time, at most
 EXPLODED = 2.0  # so far above the lowest loss: what was learned is lost
 MOST_SETBACKS = 2  # the third time the run stops
@@ -83,18 +82,20 @@ class Trainer:
         self._ends: list[float] = []  # of updates, until minutes are turned into updates
         self._peak = math.inf  # FLOP/s of all processes' best matrix products
         self._known: int | None = None  # updates of the budgets that need no measuring
+        self._restored = (0, 0.0)  # update and seconds of the checkpoint that was gone on from: the same for all processes
 
     def go_on_from(self, checkpoint: Path, best_so_far: float | None) -> None:
         """Stand where the checkpoint stood; with another budget than it had, the schedule is stretched to the new one."""
         self._restore(checkpoint)
-        if self.state.asked != self._asked():
-            self.state.asked, self.state.budget, self.state.stale = self._asked(), None, 0
-            if best_so_far is not None:  # an average that was chosen at the end is in no checkpoint
-                self.state.best = max(best_so_far, self.state.best or best_so_far)
+        if self.state.budget is None and best_so_far is not None:  # an average that was chosen at the end is in no checkpoint
+            self.state.best = max(best_so_far, self.state.best or best_so_far)
 
     def _restore(self, checkpoint: Path) -> None:
         self.state, weights, moments, average = read_checkpoint(checkpoint)
         self.learner.restore(weights, moments, average, self.state.step)
+        self._restored = self.state.step, self.state.seconds
+        if self.state.asked != self._asked():
+            self.state.asked, self.state.budget, self.state.stale = self._asked(), None, 0
 
     def _asked(self) -> dict[str, float | None]:
         return {name: getattr(self.settings.training, name) for name in ASKED}
@@ -154,13 +155,16 @@ class Trainer:
 
     def _updates_of_epoch(self) -> list[list[Indices]]:
         """The epoch's order, the same every time; with subword sampling, of other cuts of the same text."""
+        self._store = self._store_of_epoch()
+        self._sizes = self.objective.sizes(self._store)
+        return self._cut_into_updates(self._store, self._sizes)
+
+    def _cut_into_updates(self, store: Store, sizes: Sizes) -> list[list[Indices]]:
         training = self.settings.training
         assert training.batch_tokens and training.accumulate
-        store = self._store = self._store_of_epoch()
-        self._sizes = self.objective.sizes(store)
         return epoch_batches(
-            self._sizes.read,
-            self._sizes.written,
+            sizes.read,
+            sizes.written,
             store.segments,
             batch_tokens=training.batch_tokens,
             accumulate=training.accumulate,
@@ -324,8 +328,9 @@ class Trainer:
         return (budget is not None and self.state.step >= budget.total) or self.out_of_patience()
 
     def count_epochs(self) -> float:
-        """Made so far."""
-        return self.state.tokens / max(1, count_tokens(self.prepared.train, self.objective.sizes(self.prepared.train)))
+        """Made so far. Other cuts of the text, as subword sampling makes them, have a few more updates in an epoch."""
+        updates = self._cut_into_updates(self.prepared.train, self.objective.sizes(self.prepared.train))
+        return self.state.epoch + min(1.0, self.state.place / len(updates))
 
     def out_of_patience(self) -> bool:
         return 0 < self.settings.training.patience <= self.state.stale
@@ -374,10 +379,18 @@ class Trainer:
         return self._seconds_before + time.monotonic() - self._begun
 
     def _rate(self, step: int) -> float:
-        training, budget = self.settings.training, self.state.budget
-        warmup, total = (budget.warmup, budget.total) if budget else (default_warmup(training), UNKNOWN)
-        rate = learning_rate(training, step, d_model=self.learner.model.architecture.d_model, warmup=warmup, total=total)
+        training, budget = self.settings.training, self.state.budget or self._guess_budget()
+        d_model = self.learner.model.architecture.d_model
+        rate = learning_rate(training, step, d_model=d_model, warmup=budget.warmup, total=budget.total)
         return rate * 0.5**self.state.setbacks
+
+    def _guess_budget(self) -> Budget:
+        """While minutes are being measured: no more updates than other budgets allow, and as many a minute as there were before;
+        in a new run nobody knows, and the rate does not fall yet.
+        """
+        minutes, (step, seconds) = self.settings.training.max_minutes, self._restored
+        before = [max(step + 1, round(step * 60 * minutes / seconds))] if minutes and seconds else []
+        return choose_budget(self.settings.training, min([UNKNOWN, *before, *([self._known] if self._known else [])]))
 
     def _set_back(self, diverged: "_Diverged") -> None:
         """Go back to the last good state with half the rate; not for ever.
@@ -392,7 +405,8 @@ class Trainer:
             self._restore(Path(newest))
         else:
             self.learner.restore(self.first_weights(), {}, {}, 0)
-            self.state = State(asked=self._asked(), budget=before.budget)
+            self.state, self._restored = State(asked=self._asked()), (0, 0.0)
+        self.state.budget = before.budget  # a checkpoint may have had another
         if before.budget is None:  # minutes are being measured: begin anew with that
             self._seconds_before, self._begun, self._ends = self._seconds(), time.monotonic(), []
         self.state.setbacks, self.state.splits, self.state.best = setbacks, before.splits, before.best
@@ -401,8 +415,7 @@ class Trainer:
         self.display.say(f"update {before.step + 1:>6,}  {why}: back to {where}, with half the learning rate from there on.")
 
     def _find_good(self, upto: int) -> str:
-        every = self.state.budget.checkpoint_every if self.state.budget else 1
-        return str(newest_whole(self.directory / "checkpoints", self.display.say, every=every, upto=upto) or "")
+        return str(newest_whole(self.directory / "checkpoints", self.display.say, regular=True, upto=upto) or "")
 
     def _gave_up(self, why: str, newest: str) -> TrainingError:
         step = self.state.step + 1

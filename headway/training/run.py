@@ -281,6 +281,7 @@ def _refuse_smaller_budget(trainer: Trainer) -> None:
     budgets = [
         ("max-steps", training.max_steps, state.step, "update"),
         ("max-epochs", training.max_epochs, round(trainer.count_epochs(), 1), "epoch"),
+        ("max-minutes", training.max_minutes, round(state.seconds / 60, 1), "minute"),
     ]
     for option, asked, made, unit in budgets:
         if asked and made > asked:

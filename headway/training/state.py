@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
@@ -44,6 +44,11 @@ class State:
     setbacks: int = 0  # times that the loss exploded; each halved the rate
     splits: int = 1  # passes that each pass is cut into, since memory ran out
 
+    @property
+    def regular(self) -> bool:
+        """Whether a checkpoint is due by itself, and not only because the run is interrupted; whatever budgets come later."""
+        return self.budget is not None and (self.step % self.budget.checkpoint_every == 0 or self.step == self.budget.total)
+
 
 class Checkpoint(NamedTuple):
     state: State
@@ -65,8 +70,7 @@ def save_checkpoint(directory: Path, checkpoint: Checkpoint, keep: int) -> Path:
         for name, content in contents.items():
             (new / name).write_bytes(content)
         (new / STATE).write_text(json.dumps({**asdict(state), "sha256": sums}, indent=2) + "\n")
-    every = state.budget.checkpoint_every if state.budget else 1
-    regular = [old for old in list_checkpoints(directory) if int(old.name[5:]) % every == 0]
+    regular = [old for old in list_checkpoints(directory) if _is_regular(old)]
     for old in set(list_checkpoints(directory)) - set(regular[-keep:]) - {path}:
         shutil.rmtree(old)
     return path
@@ -77,20 +81,20 @@ def list_checkpoints(directory: Path) -> list[Path]:
     return sorted(path for path in directory.glob("step-*") if re.fullmatch(r"step-\d+", path.name))
 
 
-def newest_whole(directory: Path, say: Callable[[str], None], *, every: int = 1, upto: int | None = None) -> Path | None:
-    """The checkpoint to go on from, of a step that `every` divides; damaged ones that are newer are named and left alone."""
+def newest_whole(directory: Path, say: Callable[[str], None], *, regular: bool = False, upto: int | None = None) -> Path | None:
+    """The checkpoint to go on from, or to go back to, which is a `regular` one; damaged ones that are newer are named."""
     damaged = ""
     for path in reversed(list_checkpoints(directory)):
-        step = int(path.name[5:])
-        if step % every or (upto is not None and step > upto):
+        if upto is not None and int(path.name[5:]) > upto:
             continue
         try:
-            read_checkpoint(path)
+            found = read_checkpoint(path).state
         except TrainingError as error:
             damaged = error.problem
             say(damaged)
         else:
-            return path
+            if found.regular or not regular:
+                return path
     if damaged:
         raise TrainingError(f"{damaged} There is no whole one.", "Delete the run's directory, and start it anew.")
     return None
@@ -104,12 +108,26 @@ def read_checkpoint(path: Path) -> Checkpoint:
             with (path / name).open("rb") as file:
                 if hashlib.file_digest(file, "sha256").hexdigest() != wanted:
                     raise ValueError(f"{name} is not what was written")
-        budget = content.pop("budget")
-        state = State(**content, budget=Budget(**budget) if budget else None)
+        state = _parse_state(content)
         average = load_file(path / AVERAGE) if AVERAGE in sums else {}
         return Checkpoint(state, load_file(path / WEIGHTS), load_file(path / MOMENTS), average)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, SafetensorError) as error:
         raise _damaged(path, error) from None
+
+
+def _parse_state(content: dict[str, Any]) -> State:
+    budget = content.pop("budget")
+    return State(**content, budget=Budget(**budget) if budget else None)
+
+
+def _is_regular(checkpoint: Path) -> bool:
+    """By its own word; one that cannot be read is none."""
+    try:
+        content = json.loads((checkpoint / STATE).read_text())
+        del content["sha256"]
+        return _parse_state(content).regular
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return False
 
 
 def load_judged_weights(checkpoint: Path) -> dict[str, Tensor]:

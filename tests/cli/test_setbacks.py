@@ -79,6 +79,20 @@ def test_after_a_setback_a_run_goes_on_where_it_was_set_back(
     assert rates(tmp_path / "run")[30] == pytest.approx(usual / 2)
 
 
+def test_a_setback_within_a_larger_budget_goes_back_no_further_than_it_must_and_keeps_that_budget(
+    tmp_path: Path, corpus: Path, headway, monkeypatch: pytest.MonkeyPatch
+):
+    """The first budget saves every update, the second every third one, of which 20 is none."""
+    few = [word for word in MORE if word not in ("--valid-every", 10)]
+    assert headway(*train_command(corpus, tmp_path / "run", *few, "--max-steps", 20)).code == 0
+    break_passes(monkeypatch, {1}, lambda loss: loss * math.nan)
+    result = headway(*train_command(corpus, tmp_path / "run", *few, "--max-steps", 60))
+    assert result.code == 0, result.err
+    assert "update     21  the loss is nan: back to update 20" in result.err
+    assert state_of(tmp_path / "run", 60)["asked"]["max_steps"] == 60
+    assert rates(tmp_path / "run")[30] == pytest.approx(linear(30, peak=0.01, warmup=5, total=60) / 2)
+
+
 def test_memory_that_never_suffices_is_said(tmp_path: Path, corpus: Path, headway, monkeypatch: pytest.MonkeyPatch):
     def batch_loss(model: Transformer, batch: Batch, smoothing: float) -> torch.Tensor:
         raise torch.OutOfMemoryError("not enough memory")

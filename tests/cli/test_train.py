@@ -176,9 +176,31 @@ def test_a_finished_run_says_so_and_goes_on_with_a_larger_budget(tmp_path: Path,
     assert after["model"] == before["model"]  # which a budget of 60 would not have chosen
 
 
+def rates(run: Path) -> dict[int, float]:
+    return {report["step"]: report["learning_rate"] for report in metrics(run)}
+
+
 def test_of_minutes_and_updates_the_smaller_counts(tmp_path: Path, corpus: Path, headway):
-    assert headway(*train_command(corpus, tmp_path / "run", "--max-minutes", 60, "--max-steps", 3)).code == 0
-    assert metrics(tmp_path / "run")[-1]["step"] == 3
+    """From the first update on: warm-up and decay are those of the updates, though minutes are still being measured."""
+    for out, more in ((tmp_path / "both", ("--max-minutes", 60)), (tmp_path / "updates", ())):
+        assert headway(*train_command(corpus, out, *more, "--max-steps", 20)).code == 0
+        assert metrics(out)[-1]["step"] == 20
+    both, updates = rates(tmp_path / "both"), rates(tmp_path / "updates")
+    assert {step: both[step] for step in (10, 20)} == {step: updates[step] for step in (10, 20)}
+
+
+def test_more_minutes_stretch_the_schedule_and_fewer_are_refused(tmp_path: Path, corpus: Path, headway):
+    """While more are being measured, the rate is that of as many updates a minute as there were: it does not begin anew."""
+    command = [*train_command(corpus, tmp_path / "run", "--warmup", 4, "--learning-rate", 0.01), "--metric", "loss"]
+    assert headway(*command, "--max-steps", 20).code == 0
+    newest = sorted((tmp_path / "run" / "checkpoints").iterdir())[-1] / "state.json"
+    newest.write_text(json.dumps({**json.loads(newest.read_text()), "seconds": 60.0}))
+    less = headway(*command, "--max-minutes", 0.9)
+    assert less.code == 2 and "has made 1 minute already, more than --max-minutes 0.9" in less.err
+    more = headway(*command, "--max-minutes", 1.05)
+    assert more.code == 0, more.err
+    assert metrics(tmp_path / "run")[-1]["step"] > 30
+    assert rates(tmp_path / "run")[30] < 0.001
 
 
 def test_minutes_are_turned_into_updates_once(tmp_path: Path, corpus: Path):
