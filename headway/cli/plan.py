@@ -155,6 +155,10 @@ def _check_request(settings: "Settings", pairs: int | None, length: float | None
         from headway.models.presets import build_architecture
 
         build_architecture(settings.model, source_vocab=1, target_vocab=1, shared=settings.tokenizer.shared)
+    if settings.data.train:
+        from headway.training.request import check_request
+
+        check_request(settings)  # what training would refuse, before it is planned
 
 
 def _check_quality(settings: "Settings", paper: bool, minutes: float | None) -> None:
@@ -242,14 +246,16 @@ def _forecast_quality(
     """From short runs below the run's directory. Where they are to take less time, so does the training that they foretell."""
     from headway.experiments.learning_curve import TOGETHER, forecast_quality, plan_curve
     from headway.progress import duration
+    from headway.training.run import make_choices
 
-    whole = figures
+    whole, resolved = figures, orders.settings
     if minutes and minutes * 60 < TOGETHER * figures.seconds:
         afforded = minutes / TOGETHER
         shorter = {"max_minutes": afforded}
         settings = settings.model_copy(update={"training": settings.training.model_copy(update=shorter)})
+        resolved, _ = make_choices(settings, prepared)  # as that training would: less time, less dropout, a smaller model
         whole = replace(whole, steps=max(1, round(whole.steps * 60 * afforded / whole.seconds)), seconds=60 * afforded)
-    curve = plan_curve(settings, orders.settings, prepared, whole, place, display)
+    curve = plan_curve(settings, resolved, prepared, whole, place, display)
     left = curve.promise()
     if left:
         until = datetime.now() + timedelta(seconds=left)

@@ -36,7 +36,8 @@ def tell_plan(f: "Figures") -> Iterator[str]:
             f"{_time(f.gpu_seconds)}: {amount(f.gpus, 'GPU')} of {f.tflops:g} TFLOP/s, {f.utilisation:.0%} of peak, assumed"
         )
     yield from (f"{name:12}{text}" for name, text in rows.items())
-    yield from ("", "Times are of the updates alone: validations come on top, and --patience may end a run sooner.")
+    told = "validations will take up to a tenth of the minutes" if f.max_minutes else "validations come on top"
+    yield from ("", f"Times are of the updates alone: {told}, and --patience may end a run sooner.")
     if f.paper_flops:
         yield from ("", _tell_paper(f, f.paper_flops))
 
@@ -64,9 +65,8 @@ def tell_quality(quality: "Quality", whole: "Figures") -> Iterator[str]:
     yield from ("", *_fill(_tell_gain(quality.bleu)), "")
     length = amount(float(f"{quality.max_minutes:.3g}"), "minute") if quality.max_minutes else amount(whole.steps, "update")
     shorter = quality.max_minutes and quality.max_minutes != whole.max_minutes
-    model = f" and --preset {whole.preset}" if shorter and whole.preset else ""
     yield from _fill(
-        f"Foretold is what `headway train` with these settings{model} comes to in {length}, on "
+        f"Foretold is what `headway train` with these settings comes to in {length}, on "
         f"{amount(quality.sentences, 'sentence')} like those of the validation part"
         f"{'; a longer training should do better' if shorter else ''}."
     )

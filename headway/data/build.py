@@ -98,7 +98,10 @@ def build(settings: Settings, corpora: Corpora, directory: Path, on_progress: Pr
     if len(corpora.directions) > 1:
         facts.directions = dict.fromkeys((corpus.direction for corpus in corpora.train), 0)
         facts.missing = [name for name in corpora.directions if name not in facts.directions]
-    valid, test = (_read_held_out(part, corpora.task) if part else None for part in (corpora.valid, corpora.test))
+    valid, test = (
+        _read_held_out(part, corpora.task, purpose) if part else None
+        for part, purpose in ((corpora.valid, "validate"), (corpora.test, "test"))
+    )
     digests, labels = _survey(settings, corpora, facts, on_progress)
     split = _split(settings, corpora, digests, valid, test)
     held_out = np.zeros(len(digests.usable), np.bool_)
@@ -127,12 +130,15 @@ def build(settings: Settings, corpora: Corpora, directory: Path, on_progress: Pr
     return facts
 
 
-def _read_held_out(corpora: list[Corpus], task: Task) -> list[DirectedPair]:
+def _read_held_out(corpora: list[Corpus], task: Task, purpose: str) -> list[DirectedPair]:
     """All of a given part. A blank text or label tells nothing about a model; a blank translation is scored as one.
 
     The directions take turns, so that whoever looks at the first sentences sees all of them.
     """
     parts = [[(pair, one.direction) for pair in one if task == "translate" or not is_blank(*pair)] for one in corpora]
+    if not any(target.strip() for part in parts for (_, target), _ in part):
+        names = ", ".join(dict.fromkeys(str(one.name) for one in corpora))
+        raise DataError(f"{names} has nothing to {purpose} with.", "It needs lines that are not blank, on both sides.")
     return [one for turn in zip_longest(*parts) for one in turn if one is not None]
 
 

@@ -297,8 +297,16 @@ def fingerprint(files: list[Path], on_progress: Progress = _silent) -> dict[str,
     on_progress("Checking files", len(files), len(files))
     if len(files) > MANY:
         together = hashlib.sha256(json.dumps(fingerprints, sort_keys=True).encode()).hexdigest()
-        return {os.path.commonpath(files): together}
+        return {_name_all(files): together}
     return fingerprints
+
+
+def _name_all(files: list[Path]) -> str:
+    """Where they all stand; absolute and relative names have no such place."""
+    try:
+        return os.path.commonpath(files)
+    except ValueError:
+        return f"{len(files)} files"
 
 
 def _differences(directory: Path, wanted: dict[str, Any]) -> list[str]:

@@ -37,13 +37,18 @@ def list_variants(request: Request) -> list[Variant]:
     """The settings as they are, and once for each change; each is a row that is named as it was given."""
     if not request.vary:
         raise RequestError("Nothing is to be varied.", "Give at least one change, as in: --vary dropout=0.1")
-    variants = [Variant(BASE), *(Variant(words, parse_changes(words)) for words in request.vary)]
+    variants = [Variant(BASE), *(Variant(words, _leave_shape(parse_changes(words))) for words in request.vary)]
     for one in variants:
         try:
             check_settings(vary(request.settings, one))
         except RequestError as error:
             raise RequestError(f"{one.name}: {error.problem}", error.remedy) if one.changes else error from None
     return variants
+
+
+def _leave_shape(changes: dict[tuple[str, str], Any]) -> dict[tuple[str, str], Any]:
+    """A model to begin with has a size of its own, whatever base's is."""
+    return {("model", "preset"): None, **changes} if ("training", "init") in changes else changes
 
 
 def parse_changes(words: str) -> dict[tuple[str, str], Any]:

@@ -60,6 +60,7 @@ class Request:
             "corpora": self.corpora,
             "model": read_manifest(self.model).files if self.model else {},
             **({"vary": list(self.vary)} if self.vary else {}),
+            **({"init": read_manifest(Path(init)).files} if (init := self.settings.training.init) else {}),
         }
 
 

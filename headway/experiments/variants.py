@@ -29,6 +29,7 @@ from headway.training.forecast import USED, count_updates, read_epoch
 from headway.training.group import Group
 from headway.training.machine import measure_joint_peak
 from headway.training.run import prepare_run, run_training
+from headway.training.start import describe_start, open_start
 from headway.training.team import Orders
 from headway.translator import load
 
@@ -231,9 +232,10 @@ def is_trained(run: Path) -> bool:
 
 
 def _digest(request: Request, settings: Settings, *sections: Section) -> str:
-    """Of the sections, and of the files that a model with these settings reads."""
+    """Of the sections, and of the files that a model with these settings reads, the model that it begins with among them."""
     corpora = request.corpora if settings.data == request.settings.data else fingerprint_corpora(settings)
-    told = "".join(one.model_dump_json() for one in sections) + json.dumps(corpora)
+    start = read_manifest(Path(settings.training.init)).files if settings.training.init else {}
+    told = "".join(one.model_dump_json() for one in sections) + json.dumps(corpora) + (json.dumps(start) if start else "")
     return hashlib.sha256(told.encode()).hexdigest()[:12]
 
 
@@ -246,7 +248,8 @@ def look_at(request: Request, settings: Settings, display: Display) -> tuple[Ord
 def _share_data(request: Request, settings: Settings, display: Display) -> None:
     """What is prepared for one run serves the others: the same files, under names of their own."""
     common = request.pool / f"data-{_digest(request, settings, settings.data, settings.tokenizer)}"
-    prepare(settings, common, display.update)
+    followed, start = open_start(settings)
+    prepare(followed, common, display.update, describe_start(start, followed) if start else None)
     display.close()
     own = find_run(request, settings) / "data"
     if not own.exists():

@@ -15,6 +15,8 @@ from headway.architectures import (
 from headway.config import ModelSettings, Section
 from headway.errors import RequestError
 
+POSITIONS = 512  # that a model has at least, where it learns them
+
 
 @dataclass(frozen=True)
 class Preset:
@@ -36,14 +38,18 @@ PRESETS = {
 }
 
 
-def build_architecture(settings: ModelSettings, *, source_vocab: int, target_vocab: int, shared: bool) -> Architecture:
-    """The complete shape. `shared`: both languages have one vocabulary, so that one embedding can serve both."""
+def build_architecture(
+    settings: ModelSettings, *, source_vocab: int, target_vocab: int, shared: bool, longest: int = POSITIONS
+) -> Architecture:
+    """The complete shape. `shared`: both languages have one vocabulary, so that one embedding can serve both. `longest` is how
+    many positions it must be able to read.
+    """
     sizes = _sizes(settings)
     sizes.setdefault("d_v", sizes["d_model"] // sizes["n_heads"])
     sizes.setdefault("tie", "all" if shared else "target")
     sizes.setdefault("activation", "relu")
     sizes.setdefault("positions", "sinusoidal")
-    sizes.setdefault("max_positions", 512)
+    sizes.setdefault("max_positions", max(POSITIONS, longest))
     if sizes["tie"] == "all" and not shared:
         raise RequestError(
             "One embedding cannot serve two vocabularies: tie is all, shared is false.", "Use tie target, or shared true."
@@ -59,7 +65,7 @@ class Needs:
     target_vocab: int  # of a classifier: its classes
     shared: bool
     classifies: bool = False
-    longest: int = 512  # positions of a text with its marks
+    longest: int = POSITIONS  # positions of a text with its marks
     channels: int = 1  # of a picture
     image_size: int = 0
 
@@ -68,7 +74,11 @@ def build_family(family: str, settings: ModelSettings, needs: Needs) -> AnyArchi
     """The complete shape of any of the paper's relatives. `training.request` refuses settings of parts that it has not got."""
     if family == "transformer":
         return build_architecture(
-            settings, source_vocab=needs.source_vocab, target_vocab=needs.target_vocab, shared=needs.shared
+            settings,
+            source_vocab=needs.source_vocab,
+            target_vocab=needs.target_vocab,
+            shared=needs.shared,
+            longest=needs.longest,
         )
     sizes = _sizes(settings)
     if family == "t5":

@@ -32,6 +32,7 @@ from headway.jobs.render import render_text
 from headway.jobs.tasks import Task
 from headway.progress import Display, duration
 from headway.reports.runs.record import read_run
+from headway.text.subwords import VocabularyTooSmall
 from headway.training.choices import ASKED, choose_task
 from headway.training.directory import check_directory, locked, refuse_other_data
 from headway.training.gain import find_gain
@@ -42,6 +43,7 @@ from headway.translator import load
 
 TAG = "<bt> "
 PAIRS = "the genuine pairs"  # the name of what the stages depend on
+VOCABULARY = "vocab_size"  # of the last stage, where that of the first is too small for it
 SHARE = 2.0  # synthetic pairs for each genuine one in an epoch, at most, where the user gives no weights
 
 
@@ -64,9 +66,13 @@ def train_in_stages(settings: Settings, out: Path, display: Display, scope: Scop
             stages.train("reverse", stages.reverse(), asked)
             pairs = stages.translate(texts, prepared, asked)
     display.say(f"\n[4/4] {out}: on genuine and synthetic pairs.")
-    result = run_training(stages.mixed(texts, pairs), out, display, scope)
-    metric = choose_task(settings.training, "translate").metric or "loss"
-    gain = find_gain(out, out / "forward", sum(pairs), metric, display)
+    try:
+        result = run_training(stages.mixed(texts, pairs), out, display, scope)
+    except VocabularyTooSmall as error:
+        stages.enlarge_vocabulary(error)
+        result = run_training(stages.mixed(texts, pairs), out, display, scope)
+    metric = choose_task(settings.training, "translate").metric
+    gain = find_gain(out, out / "forward", sum(pairs), "bleu" if metric == "bleu" else "chrf", display)
     write_file(out / "gained.json", gain.to_json())
     return replace(result, model=gain.model, gained=gain.story)
 
@@ -139,6 +145,8 @@ class _Stages:
     def _like_forward(self, settings: Settings) -> Settings:
         """With what the first stage chose of model, vocabulary and updates: more text is to be all that is compared."""
         first = build_settings(read_yaml(self.out / "forward" / "config.yaml"))
+        if larger := _read_json(self.out / "stages.json").get(VOCABULARY):
+            first = first.model_copy(update={"tokenizer": first.tokenizer.model_copy(update={"vocab_size": larger})})
         chosen: dict[str, tuple[str, ...]] = {"training": ("batch_tokens", "accumulate", "optimizer")}
         if not settings.training.init:
             chosen |= {"model": ("preset", "dropout"), "tokenizer": ("vocab_size",)}
@@ -148,6 +156,14 @@ class _Stages:
             missing = {name: getattr(found, name) for name in names if getattr(given, name) is None}
             sections[section] = given.model_copy(update=missing)
         return settings.model_copy(update=sections)
+
+    def enlarge_vocabulary(self, error: VocabularyTooSmall) -> None:
+        """Where the size was ours, and the monolingual text has characters that the first stage knew nothing of."""
+        if self.settings.tokenizer.vocab_size is not None:
+            raise error
+        size = 2 * error.least
+        _write_json(self.out / "stages.json", {**_read_json(self.out / "stages.json"), VOCABULARY: size})
+        self.display.say(f"The text has characters of its own: {size:,} pieces, where the first stage has fewer.")
 
     def _genuine(self) -> dict[str, Any]:
         """Those corpora of which there is something to train on beside the held-out parts."""

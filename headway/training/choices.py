@@ -85,12 +85,17 @@ def choose_size(
     """
 
     def read_by(preset: PresetName) -> float:
-        counted = training.max_steps or model.family not in TRANSLATORS
+        counted = counts_updates(training) or model.family not in TRANSLATORS
         return math.inf if counted else look_ahead(choose_model(model, preset)).tokens
 
     preset = choose_preset(model, pairs, read_by)
     reading = look_ahead(choose_model(model, preset))
     return choose_model(model, preset, reading.epochs), reading
+
+
+def counts_updates(training: TrainingSettings) -> bool:
+    """Whether updates are what a training is measured by, and not merely a bound beside others."""
+    return bool(training.max_steps) and not training.max_minutes and not training.max_epochs
 
 
 def choose_preset(
@@ -127,7 +132,7 @@ def estimate_epochs(training: TrainingSettings, *, d_model: int, target_tokens: 
     if training.max_steps:
         budgets.append(training.max_steps * (training.batch_tokens or full_batch(d_model, target_tokens)) / target_tokens)
     if training.max_minutes:
-        budgets.append(60 * training.max_minutes * ordinary_speed() / max(1.0, operations))
+        budgets.append(60 * training.max_minutes * ordinary_speed(training) / max(1.0, operations))
     return default_tokens(target_tokens) / target_tokens if min(budgets) == math.inf else min(budgets)
 
 
@@ -163,7 +168,7 @@ def choose_training(
     if settings.init:
         rate = rate / 2 if new_vocabulary else 0.05
     full = full_batch(d_model, target_tokens)
-    if family in TRANSLATORS and epochs < math.inf and not settings.max_steps:  # who counts updates wants them whole
+    if family in TRANSLATORS and epochs < math.inf and not counts_updates(settings):  # who does wants them whole
         full = min(full, max(LEAST_BATCH, round(epochs * target_tokens / ENOUGH_UPDATES)))
     batch_tokens = settings.batch_tokens or full
     return settings.model_copy(

@@ -385,8 +385,8 @@ class Trainer:
         return rate * 0.5**self.state.setbacks
 
     def _guess_budget(self) -> Budget:
-        """While minutes are being measured: no more updates than other budgets allow, and as many a minute as there were before;
-        in a new run nobody knows, and the rate does not fall yet.
+        """While minutes are being measured: no more updates than other budgets allow, and as many a minute as there were; in a
+        new run nobody knows, and the rate does not fall yet.
         """
         minutes, (step, seconds) = self.settings.training.max_minutes, self._restored
         before = [max(step + 1, round(step * 60 * minutes / seconds))] if minutes and seconds else []

@@ -1,6 +1,7 @@
 """What this machine has and can do: cores, memory, its best matrix product; and how many processes make use of them."""
 
 import ctypes
+import math
 import os
 import sys
 import time
@@ -101,9 +102,14 @@ def threads(number: int | None) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def ordinary_speed() -> float:
-    """FLOP/s that training comes to on an ordinary machine with as many cores or GPUs as this one; not measured."""
-    return ORDINARY_GPU * torch.cuda.device_count() if torch.cuda.is_available() else ORDINARY_CORE * count_cores()
+def ordinary_speed(training: TrainingSettings) -> float:
+    """FLOP/s that training comes to on an ordinary machine with as many cores or GPUs as this one; not measured. Who says how
+    many processes and threads there are may leave some cores to others.
+    """
+    if torch.cuda.is_available():
+        return ORDINARY_GPU * torch.cuda.device_count()
+    asked = training.processes * training.threads if training.processes != "auto" and training.threads else math.inf
+    return ORDINARY_CORE * min(asked, count_cores())
 
 
 def measure_peak(device: torch.device) -> float:

@@ -64,7 +64,7 @@ from headway.training.group import Group, join_torchrun
 from headway.training.loop import Keep, Trainer, Weights
 from headway.training.machine import choose_division
 from headway.training.request import DROPOUTS, check_request, family_of
-from headway.training.start import describe_start, follow_start, read_start, shape_of
+from headway.training.start import describe_start, open_start, shape_of
 from headway.training.state import State, list_checkpoints, load_judged_weights, newest_whole
 from headway.training.team import Orders, build_run_objective, build_validator, describe, follow, lead
 from headway.training.transfer import plan_transfer
@@ -143,13 +143,10 @@ def run_training(settings: Settings, out: Path, display: Display, scope: Scope |
 def prepare_run(settings: Settings, out: Path, display: Display, torchrun: Group | None = None) -> tuple[Orders, Prepared]:
     """Look at what stands in `out`, prepare the data, and make every choice; another run than the one asked for is refused."""
     checkpoint = newest_whole(out / "checkpoints", display.say)
-    start = read_start(settings)
-    if start:
-        followed = follow_start(settings, start)
-        if followed.tokenizer.vocabulary != settings.tokenizer.vocabulary and followed.tokenizer.vocabulary == "new":
-            known = ", ".join(map(str, start.manifest.directions))
-            display.say(f"{start.directory} translates {known}: others want a new vocabulary; --vocabulary own keeps its own.")
-        settings = followed
+    given, (settings, start) = settings, open_start(settings)
+    if start and settings.tokenizer.vocabulary == "new" != given.tokenizer.vocabulary:
+        known = ", ".join(map(str, start.manifest.directions))
+        display.say(f"{start.directory} translates {known}: others want a new vocabulary; --vocabulary own keeps its own.")
     described = describe_start(start, settings) if start else None
     if checkpoint:
         refuse_other_settings(settings, out)
@@ -163,7 +160,7 @@ def prepare_run(settings: Settings, out: Path, display: Display, torchrun: Group
         for line in plan_transfer(start, prepared.tokenizers).summary():
             display.say(line)
     asked = settings
-    settings, architecture = _resolve(settings, prepared, start, torchrun)
+    settings, architecture = make_choices(settings, prepared, start, torchrun)
     for line in [] if checkpoint else _tell_choices(asked, settings, prepared, start):
         display.say(line)
     if checkpoint:
@@ -172,8 +169,8 @@ def prepare_run(settings: Settings, out: Path, display: Display, torchrun: Group
     return Orders(settings, architecture, out, checkpoint), prepared
 
 
-def _resolve(
-    settings: Settings, prepared: Prepared, start: Bundle | None, torchrun: Group | None
+def make_choices(
+    settings: Settings, prepared: Prepared, start: Bundle | None = None, torchrun: Group | None = None
 ) -> tuple[Settings, AnyArchitecture]:
     """The settings with every choice made that the corpus, the model to begin with, and the machine decide; and the shape."""
     pictures = reads_pictures(settings)

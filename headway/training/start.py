@@ -27,6 +27,12 @@ def read_start(settings: Settings) -> Bundle | None:
     return bundle
 
 
+def open_start(settings: Settings) -> tuple[Settings, Bundle | None]:
+    """The model that a run begins with, if there is one, and the settings with what it decides."""
+    start = read_start(settings)
+    return (follow_start(settings, start), start) if start else (settings, None)
+
+
 def follow_start(settings: Settings, bundle: Bundle) -> Settings:
     """What the model decides before anything is read: its family, whose vocabulary it is, how much it reads at once."""
     model = settings.model.model_copy(update={"family": bundle.manifest.architecture.kind})

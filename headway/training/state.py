@@ -46,8 +46,8 @@ class State:
 
     @property
     def regular(self) -> bool:
-        """Whether a checkpoint is due by itself, and not only because the run is interrupted; whatever budgets come later."""
-        return self.budget is not None and (self.step % self.budget.checkpoint_every == 0 or self.step == self.budget.total)
+        """Whether a checkpoint is due by itself, and not only because the run stops here; whatever budgets come later."""
+        return self.budget is not None and self.step % self.budget.checkpoint_every == 0
 
 
 class Checkpoint(NamedTuple):

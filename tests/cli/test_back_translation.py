@@ -58,6 +58,41 @@ def test_all_stages(tmp_path: Path, headway, monkeypatch: pytest.MonkeyPatch):
     assert other.code == 2 and "other data: more.de changed" in other.err
 
 
+def test_text_with_characters_of_its_own_gets_a_larger_vocabulary(tmp_path: Path, headway, monkeypatch: pytest.MonkeyPatch):
+    """Where the user gave no size: the first stage knew nothing of these characters when it chose one."""
+    monkeypatch.chdir(tmp_path)
+    write_corpus(Path("train"), make_pairs(200))
+    own = [chr(0x4E00 + number) for number in range(1200)]
+    Path("more.de").write_text("\n".join(" ".join(own[start : start + 6]) for start in range(0, len(own), 6)))
+    small = list(SMALL)
+    at = small.index("--vocab-size")
+    del small[at : at + 2]
+    command = [
+        "train",
+        "--train",
+        "train",
+        "--monolingual-target",
+        "more.de",
+        "--from",
+        "en",
+        "--to",
+        "de",
+        "--out",
+        "run",
+        *small,
+    ]
+    done = headway(*command, *SOON, *SANE)
+    assert done.code == 0, done.err
+    assert "The text has characters of its own: " in done.err
+    sizes = [
+        yaml.safe_load((Path("run") / stage / "config.yaml").read_text())["tokenizer"]["vocab_size"]
+        for stage in ("forward", ".")
+    ]
+    assert sizes[0] < 1200 < sizes[1]
+    again = headway(*command, *SOON, *SANE)
+    assert again.code == 0 and "This run is complete" in again.err
+
+
 @pytest.mark.parametrize(
     ("options", "code", "told"),
     [

@@ -11,6 +11,7 @@ from copy_reverse import make_pairs
 
 from headway.experiments import learning_curve
 from headway.experiments.variants import Record, vary
+from headway.training import run
 
 WRONG = {2: 3, 4: 2, 8: 1}  # words of ten, by updates
 
@@ -76,14 +77,18 @@ def test_fewer_minutes_foretell_a_shorter_training(large: Path, tmp_path: Path, 
     seen = []
 
     def refuse(request: Any, variant: Any, seed: int, display: Any) -> Record:
-        seen.append(vary(request.settings, variant, seed=seed).training)
+        seen.append(vary(request.settings, variant, seed=seed))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(learning_curve, "train_variant", refuse)
+    monkeypatch.setattr(run, "estimate_epochs", lambda training, **_: training.max_minutes)
     monkeypatch.chdir(tmp_path)
     result = headway(*command(large, "--max-minutes", 60, "--quality-minutes", 7))
     assert result.code == 130 and "To go on: " in result.err and "runs/en-de/forecast" in result.err
-    assert seen[0].max_minutes == pytest.approx(1.0)  # an eighth of eight, of which 7 are an eighth, a quarter and a half
+    assert seen[0].training.max_minutes == pytest.approx(
+        1.0
+    )  # an eighth of eight, of which 7 are an eighth, a quarter and a half
+    assert seen[0].model.dropout == 0.08  # as a training of eight minutes would choose
     assert "The forecast takes about 8 min" in result.err  # with what follows each run
 
 

@@ -10,7 +10,7 @@ from headway.config import Settings, build_settings
 from headway.data import build
 from headway.data.objectives import Translation
 from headway.data.pairtext import PairWriter, read_pairs
-from headway.data.prepare import Prepared, prepare, why_rebuild
+from headway.data.prepare import Prepared, fingerprint, prepare, why_rebuild
 from headway.directions import list_directions
 from headway.errors import DataError, RequestError
 from headway.training.choices import count_tokens
@@ -121,6 +121,16 @@ def test_what_training_dropped_does_not_overlap(tmp_path: Path) -> None:
     given = write_corpus(tmp_path / "dev", [*make_pairs(300)[:2], ("one word", "WORD"), ("another", "WORD")])
     prepared = prepare(make_settings(stem, valid=given, test=given), tmp_path / "out")
     assert len(prepared.train) == 300 and prepared.facts.valid_overlap == 2
+
+
+@pytest.mark.parametrize("part", ["valid", "test"])
+@pytest.mark.parametrize("content", ["en\tde\n", "en\tde\na dog\t \n"], ids=["only names", "no target"])
+def test_a_given_part_without_a_pair_is_refused_before_anything_is_trained(
+    stem: str, tmp_path: Path, part: str, content: str
+) -> None:
+    (tmp_path / "given.tsv").write_text(content)
+    with pytest.raises(DataError, match=r"given\.tsv has nothing to (validate|test) with"):
+        prepare(make_settings(stem, **{part: str(tmp_path / "given.tsv")}), tmp_path / "data")
 
 
 def test_only_the_part_that_is_not_given_is_cut(stem: str, tmp_path: Path) -> None:
@@ -239,6 +249,15 @@ def test_nothing_left_to_train_on(stem: str, tmp_path: Path) -> None:
     blank = write_corpus(tmp_path / "blank", [("", "a"), ("b", " ")])
     with pytest.raises(DataError, match="2 read; dropped: 2 blank"):
         prepare(make_settings(blank), tmp_path / "out")
+
+
+def test_very_many_files_have_one_fingerprint_wherever_they_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("headway.data.prepare.MANY", 1)
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(name)
+    together, apart = fingerprint([Path("a"), Path("b")]), fingerprint([Path("a"), tmp_path / "b"])
+    assert list(together) == [""] and list(apart) == ["2 files"]
 
 
 def test_no_corpus(tmp_path: Path) -> None:

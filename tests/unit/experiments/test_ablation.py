@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from small_models import write_model
 
 from headway.config import build_settings
 from headway.errors import RequestError
@@ -31,6 +32,14 @@ def test_each_is_a_row_of_its_own_name():
 def test_values_may_have_spaces_and_lists_one_value():
     assert parse_changes("train='my text.tsv'") == {("data", "train"): ["my text.tsv"]}
     assert parse_changes("train=a.tsv train=b.tsv") == {("data", "train"): ["a.tsv", "b.tsv"]}
+
+
+def test_a_model_to_begin_with_has_its_own_size(tmp_path: Path):
+    model = write_model(tmp_path / "model")
+    request = ask(f"init={model}")
+    assert [vary(request.settings, one).model.preset for one in list_variants(request)] == ["tiny", None]
+    with pytest.raises(RequestError, match="has its own shape"):
+        list_variants(ask(f"init={model} preset=small"))
 
 
 @pytest.mark.parametrize(

@@ -53,12 +53,13 @@ def test_a_text_that_is_read_seldom_needs_less_dropout_and_smaller_updates():
     assert chosen(10) == (0.1, 1680)
     assert chosen(30) == chosen(500) == (0.3, 2048)
     assert chosen(3, max_steps=615) == (0.03, 2048)  # updates that are counted stay whole
+    assert chosen(3, max_steps=10**6, max_minutes=5) == chosen(3)  # unless they are but a bound
     gpt = build_settings({"model": {"family": "gpt"}})
     assert resolve(gpt, pairs=29_000, target_tokens=420_000, epochs=3).training.batch_tokens == 2048
 
 
 def test_how_often_a_text_is_read_follows_from_the_smallest_budget(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("headway.training.choices.ordinary_speed", lambda: 1e9)
+    monkeypatch.setattr("headway.training.choices.ordinary_speed", lambda training: 1e9)
 
     def epochs(**training: object) -> float:
         settings = TrainingSettings(**training)

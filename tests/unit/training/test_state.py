@@ -40,13 +40,13 @@ def test_a_file_that_changed_is_named(tmp_path: Path, name: str):
 
 def test_a_larger_budget_leaves_the_checkpoints_that_were_due_before_it(tmp_path: Path):
     """Each is regular by the interval that it was made with: the first budget has 20 updates and one every 6, the second 60 and
-    one every 7; updates 9 and 23 were interruptions.
+    one every 7; at 9 and 23 there were interruptions, and 20 is where the first one ended.
     """
     first, second = Budget(20, 0, 6, 6), Budget(60, 0, 7, 7)
     made = [(6, first), (9, first), (12, first), (18, first), (20, first), (21, second), (23, second)]
     for step, budget in made:
         save_checkpoint(tmp_path, Checkpoint(State(step=step, budget=budget), {"w": torch.ones(2)}, {}, {}), keep=4)
-    assert [int(path.name[5:]) for path in list_checkpoints(tmp_path)] == [12, 18, 20, 21, 23]
+    assert [int(path.name[5:]) for path in list_checkpoints(tmp_path)] == [6, 12, 18, 21, 23]
 
     def newest(**which: int | bool) -> str:
         found = newest_whole(tmp_path, print, **which)
@@ -55,4 +55,4 @@ def test_a_larger_budget_leaves_the_checkpoints_that_were_due_before_it(tmp_path
 
     assert newest() == "step-00000023"
     assert newest(regular=True) == "step-00000021"
-    assert newest(regular=True, upto=20) == "step-00000020"
+    assert newest(regular=True, upto=20) == "step-00000018"
