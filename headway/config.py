@@ -5,7 +5,6 @@ text in `headway train --help`, where every field is an option.
 """
 
 import difflib
-import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -15,6 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic.fields import FieldInfo
 
 from headway.errors import RequestError
+
+MOST_WEIGHT = 1000  # of a corpus: times that it is read in an epoch
 
 Task = Literal["translate", "denoise", "span", "lm", "mlm", "classify"]
 PresetName = Literal["tiny", "small", "base", "big"]
@@ -195,7 +196,9 @@ class TrainingSettings(Section):
     metric: Literal["bleu", "chrf", "loss", "accuracy"] | None = Field(
         None, description="validation figure that tells which model is best; chrf to translate, accuracy to classify, else loss"
     )
-    patience: int = Field(10, ge=0, description="validations without a better figure before stopping; 0 never stops early")
+    patience: int = Field(
+        10, ge=0, description="validations without a better figure or a lower loss before stopping; 0 never stops early"
+    )
     seed: int = Field(1, ge=0, lt=2**32, description="of everything random")
     processes: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
         "auto", description="processes that share the work, or auto: one a GPU, else one a core if the batch has work for it"
@@ -259,6 +262,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise RequestError(f"There is no settings file {path}.", "Check the name given to --config.") from None
+    except IsADirectoryError:
+        raise RequestError(f"{path} is a directory, not a settings file.", f"Of a run, take {path / 'config.yaml'}.") from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise RequestError(f"The settings file {path} cannot be read: {error}", "It must be YAML, in UTF-8.") from None
     if content is None:
@@ -339,8 +344,9 @@ def parse_corpus(text: str) -> tuple[str, float]:
         value = float(weight)
     except ValueError:
         return text, 1.0
-    if not 0 < value < math.inf:
+    if not 0 < value <= MOST_WEIGHT:
         raise RequestError(
-            f"The weight of the corpus {name} is {weight}.", "A weight is a number above 0, as in crawl.tsv:0.3."
+            f"The weight of the corpus {name} is {weight}.",
+            f"A weight is a number above 0, as in crawl.tsv:0.3, and at most {MOST_WEIGHT:,}.",
         )
     return name, value

@@ -99,6 +99,10 @@ def run(
         if settings.data.train:
             with _place(out) as place:
                 orders, prepared = _prepare(settings, place, display, kept=out is not None)
+                if quality:
+                    from headway.experiments.learning_curve import check_size
+
+                    check_size(prepared)  # before anything is measured
                 figures = _plan_corpus(orders, prepared, seconds, used, others, display)
                 if quality:
                     expected = _forecast_quality(settings, orders, prepared, figures, quality_minutes, place, display)

@@ -55,6 +55,8 @@ def run(
         print("\n".join(f"  {name:12} {text}" for name, text in one.tell().items()) + "\n", file=sys.stderr)
     print(f"Model: {result.model}  (learning curve, settings and test results in {result.directory})", file=sys.stderr)
     option = tell_option(read_manifest(result.model).directions)
+    if settings.data.prefix and all(settings.data.prefix):  # no source was ever without one
+        option += f" --source-prefix {shlex.quote(settings.data.prefix[0])}"
     print(f"Try:   {_suggest(settings.data.task, shlex.quote(str(result.model)), option)}", file=sys.stderr)
     if result.page:
         print(f"Page:  {result.page}  (scores with intervals, curves, settings: open it in a browser)", file=sys.stderr)

@@ -89,10 +89,8 @@ class Curve:
         return sum(map(self.expect, SHARES))
 
 
-def plan_curve(
-    settings: Settings, resolved: Settings, prepared: Prepared, whole: Figures, place: Path, display: Display
-) -> Curve:
-    """Draw the parts, and say how each is trained. `resolved` has what follows from the corpus, and holds for the parts too."""
+def check_size(prepared: Prepared) -> None:
+    """Whether there is enough to tell anything by."""
     pairs, sentences = prepared.facts.pairs_kept, len(prepared.valid)
     least = round(FEWEST_PAIRS / min(SHARES.values()))
     if pairs < least:
@@ -105,6 +103,12 @@ def plan_curve(
             f"A validation part of {sentences:,} is too small to judge by.",
             f"It needs {FEWEST} sentences: give --held-out {FEWEST} or more, or a larger --valid.",
         )
+
+
+def plan_curve(
+    settings: Settings, resolved: Settings, prepared: Prepared, whole: Figures, place: Path, display: Display
+) -> Curve:
+    """Draw the parts, and say how each is trained. `resolved` has what follows from the corpus, and holds for the parts too."""
     fixed = {name: getattr(resolved.training, name) for name in FIXED}
     settings = settings.model_copy(update={"model": resolved.model, "training": settings.training.model_copy(update=fixed)})
     request = Request(settings, place / "forecast" / "parts")
@@ -128,7 +132,7 @@ def plan_curve(
         changes |= {("training", key): value for key, value in shorten(settings.training, share, whole.steps).items()}
         variants[name] = Variant(name, changes)
         counts[name] = sum(map(count_lines, files))
-    return Curve(request, variants, counts, whole, sentences)
+    return Curve(request, variants, counts, whole, len(prepared.valid))
 
 
 def shorten(training: TrainingSettings, share: float, steps: int) -> dict[str, Any]:

@@ -24,7 +24,8 @@ from headway.data.back_translation import HeldOut, Texts, pair_up, tell_losses, 
 from headway.data.pairtext import PairWriter
 from headway.data.prepare import Prepared, fingerprint, tell_changes
 from headway.data.readers import check_file, open_corpus, read_lines
-from headway.errors import DataError, RequestError
+from headway.errors import DataError, RequestError, TrainingError
+from headway.evaluation.evaluation import NOTHING
 from headway.jobs.blocks import BLOCK
 from headway.jobs.job import describe_request, run_tasks
 from headway.jobs.local import make_local_work
@@ -61,9 +62,10 @@ def train_in_stages(settings: Settings, out: Path, display: Display, scope: Scop
         stages.train("forward", stages.forward(), asked, scope)
         pairs = stages.find_synthetic(asked)
         if pairs:  # a larger budget does not change what the run has learned from
-            display.say(f"\n[2/4] [3/4] {stages.synthetic} is complete: {amount(sum(pairs), 'pair')}.")
+            display.say(f"\n[2/4] and [3/4] stay as they are: {stages.synthetic} has {amount(sum(pairs), 'pair')}.")
         else:
             stages.train("reverse", stages.reverse(), asked)
+            stages.check_reverse()
             pairs = stages.translate(texts, prepared, asked)
     display.say(f"\n[4/4] {out}: on genuine and synthetic pairs.")
     try:
@@ -256,6 +258,16 @@ class _Stages:
         self.display.say(f"\n[{number}/4] {place}: {settings.data.source_language} → {settings.data.target_language}{told}.")
         run_training(settings, place, self.display, scope)
         _write_json(self.out / "stages.json", {**complete, name: wanted})
+
+    def check_reverse(self) -> None:
+        """Before hours go into translations that are of no use."""
+        model = self.out / "reverse" / "best"
+        bleu = read_manifest(model).provenance.metrics["test_bleu"]
+        if bleu < NOTHING:
+            raise TrainingError(
+                f"{model}, which is to translate back, has not learned to translate yet: BLEU {bleu:.1f}.",
+                "Give it a larger budget, and the same command goes on with what there is; or more pairs, and a new --out.",
+            )
 
     def find_synthetic(self, asked: dict[str, str]) -> list[int] | None:
         """How many synthetic pairs came of each monolingual text; None where that is not done."""

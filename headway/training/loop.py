@@ -48,6 +48,7 @@ REPORT_EVERY = 10  # updates
 MEASURED = 0.05  # of a budget in minutes: until then updates are timed, but for a minute at most
 UNKNOWN = 10**9  # updates, while the minutes of a new run are being measured
 VALIDATION_SHARE = 0.1  # of the time, at most
+FALLING = 0.999  # times the lowest validation loss so far: below that a model is learning, whatever its translations say yet
 EXPLODED = 2.0  # so far above the lowest loss: what was learned is lost
 MOST_SETBACKS = 2  # the third time the run stops
 Weights = dict[str, Tensor]
@@ -303,11 +304,12 @@ class Trainer:
         value = found.value(self.settings.training.metric or "loss")
         better = state.best is None or value > state.best
         if better:
-            state.best, state.stale = value, 0
+            state.best = value
             if self.group.first:
                 self.keep("best", state, found, weights)
-        else:
-            state.stale += 1
+        learning = state.valid_loss is None or found.loss < FALLING * state.valid_loss
+        state.valid_loss = found.loss if learning else state.valid_loss
+        state.stale = 0 if better or learning else state.stale + 1
         self._last_figure = "".join(f"  {told}" for told in found.tell_figures()[:1])
         self.display.say(f"update {state.step:>6,}  validation: {found}{', best so far' if better else ''}")
         state.seconds = self._seconds()
@@ -334,6 +336,10 @@ class Trainer:
 
     def out_of_patience(self) -> bool:
         return 0 < self.settings.training.patience <= self.state.stale
+
+    def stopped_early(self) -> bool:
+        """With some of the budget left."""
+        return self.out_of_patience() and self.state.budget is not None and self.state.step < self.state.budget.total
 
     def _measure_budget(self) -> None:
         """Turn minutes into updates, once: after a start long enough to know what an update and a validation take here."""

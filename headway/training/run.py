@@ -133,10 +133,10 @@ def run_training(settings: Settings, out: Path, display: Display, scope: Scope |
                 trainer.run()
             finally:
                 display.close()
-        if trainer.out_of_patience():
+        if trainer.stopped_early():
             training = trainer.settings.training
-            waited = amount(training.patience, "validation")
-            display.say(f"Stopped early: no better validation {training.metric} for {waited}.")
+            figures = "loss" if training.metric == "loss" else f"{training.metric} or loss"
+            display.say(f"Stopped early: no better validation {figures} for {amount(training.patience, 'validation')}.")
         return _finish(trainer, orders.architecture)
 
 
@@ -290,8 +290,8 @@ def _refuse_smaller_budget(trainer: Trainer) -> None:
 
 def _what_ended(trainer: Trainer) -> str:
     """The option whose budget is spent."""
-    if trainer.out_of_patience():
-        return "--patience"
+    if trainer.stopped_early():
+        return "--patience, or a larger budget"
     given = (name for name in ASKED if name != "patience" and getattr(trainer.settings.training, name) is not None)
     return f"--{next(given, 'max_steps').replace('_', '-')}"
 

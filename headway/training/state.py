@@ -35,7 +35,8 @@ class State:
     asked: dict[str, float | None] = field(default_factory=dict)
     budget: Budget | None = None
     best: float | None = None  # the named metric, larger is better
-    stale: int = 0  # validations since the best
+    valid_loss: float | None = None  # the lowest so far
+    stale: int = 0  # validations since the metric or the loss was better than ever before
     loss: float = 0.0  # sum over the predictions judged since the last report
     judged: int = 0
     watched: float = 0.0  # the same since the last look at whether it exploded

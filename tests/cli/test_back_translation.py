@@ -18,7 +18,13 @@ def lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").splitlines()
 
 
-def test_all_stages(tmp_path: Path, headway, monkeypatch: pytest.MonkeyPatch):
+@pytest.fixture
+def gibberish(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that has learned nothing is good enough to translate back."""
+    monkeypatch.setattr("headway.training.back_translation.NOTHING", 0.0)
+
+
+def test_all_stages(tmp_path: Path, headway, gibberish: None, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     pairs = make_pairs(200)
     write_corpus(Path("data/train"), pairs)
@@ -58,7 +64,20 @@ def test_all_stages(tmp_path: Path, headway, monkeypatch: pytest.MonkeyPatch):
     assert other.code == 2 and "other data: more.de changed" in other.err
 
 
-def test_text_with_characters_of_its_own_gets_a_larger_vocabulary(tmp_path: Path, headway, monkeypatch: pytest.MonkeyPatch):
+def test_a_way_back_that_has_learned_nothing_translates_nothing(tmp_path: Path, corpus: Path, headway):
+    """It ends there, and a larger budget goes on with what there is."""
+    (tmp_path / "more.de").write_text("an oak and an elm\n")
+    command = [*train_command(corpus, tmp_path / "run", *SOON[2:]), "--monolingual-target", tmp_path / "more.de", *SANE]
+    done = headway(*command)
+    assert done.code == 1 and "best, which is to translate back, has not learned to translate yet: BLEU 0." in done.err
+    assert not (tmp_path / "run" / "synthetic").exists()
+    more = headway(*command, "--max-steps", 4)
+    assert more.code == 1 and more.err.count("Going on from update 2") == 2
+
+
+def test_text_with_characters_of_its_own_gets_a_larger_vocabulary(
+    tmp_path: Path, headway, gibberish: None, monkeypatch: pytest.MonkeyPatch
+):
     """Where the user gave no size: the first stage knew nothing of these characters when it chose one."""
     monkeypatch.chdir(tmp_path)
     write_corpus(Path("train"), make_pairs(200))

@@ -221,11 +221,22 @@ def test_minutes_are_turned_into_updates_once(tmp_path: Path, corpus: Path):
     assert state["budget"] == budget and state["step"] == budget["total"]
 
 
+def test_a_loss_that_falls_is_worth_waiting_for(tmp_path: Path, corpus: Path, headway):
+    """A model learns for a while before its translations show it: BLEU is 0 at every validation."""
+    more = ("--max-steps", 12, "--valid-every", 1, "--patience", 2, "--metric", "bleu", "--warmup", 2)
+    result = headway(*train_command(corpus, tmp_path / "run", *more))
+    assert result.code == 0 and "Stopped early" not in result.err
+    validated = [report["valid_bleu"] for report in metrics(tmp_path / "run") if "valid_bleu" in report]
+    assert len(validated) == 12 and validated.count(0.0) > 4
+
+
 def test_patience_stops_a_run_that_gets_no_better(tmp_path: Path, corpus: Path, headway):
     more = ("--max-steps", 50, "--valid-every", 1, "--patience", 2, "--metric", "bleu", "--learning-rate", 1e-9)
     result = headway(*train_command(corpus, tmp_path / "run", *more))
     assert result.code == 0
-    assert "Stopped early: no better validation bleu for 2 validations" in result.err
+    assert "Stopped early: no better validation bleu or loss for 2 validations" in result.err
+    again = headway(*train_command(corpus, tmp_path / "run", *more))
+    assert "This run is complete; to train longer, give it a larger --patience, or a larger budget" in again.err
     assert metrics(tmp_path / "run")[-1]["step"] == 3
 
 

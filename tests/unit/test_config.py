@@ -90,3 +90,5 @@ def test_weights_of_corpora():
     assert parse_corpus("C:/data/train") == ("C:/data/train", 1.0)
     with pytest.raises(RequestError, match="weight of the corpus a is 0"):
         parse_corpus("a:0")
+    with pytest.raises(RequestError, match="at most 1,000"):
+        parse_corpus("a:1e9")

@@ -81,7 +81,7 @@ def test_interrupted_in_each_stage_it_goes_on_and_does_nothing_twice(world: Worl
     said = world.go()
     assert [name for name, _ in world.trained] == ["forward", "reverse", "run"]
     assert sorted(world.translated) == sorted(MORE)
-    assert "[1/4]" in said and "forward is complete" in said and "synthetic is complete: 150 pairs" in said
+    assert "[1/4]" in said and "forward is complete" in said and "synthetic has 150 pairs" in said
 
     forward, reverse, mixed = (settings.data for _, settings in world.trained)
     assert forward.train == [str(world.directory / "table.tsv")] and forward.monolingual_target == []
