@@ -35,7 +35,9 @@ from headway.reports.runs.tested import read_tested
 
 RESULTS = Path(__file__).parent / "results" / "quality"
 OPERATIONS = 25e12  # of a model: some twelve minutes of a core
-SETTINGS = "preset=tiny vocab-size=4000 dropout=0.2 batch-tokens=1024 precision=fp32 patience=0 length-penalty=0.6"
+SETTINGS = (
+    "preset=tiny vocab-size=4000 dropout=0.2 batch-tokens=1024 learning-rate=0.003 precision=fp32 patience=0 length-penalty=0.6"
+)
 
 
 class Corpus(NamedTuple):

@@ -31,7 +31,14 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "model": {"preset": "tiny", "n_layers": 2, "dropout": 0.0},  # no noise: a grammar has no exceptions
     "tokenizer": {"vocab_size": 1500},
     "data": {"from": "en", "to": "de"},
-    "training": {"batch_tokens": 1024, "warmup": 300, "label_smoothing": 0.0, "average": 1, "patience": 0},
+    "training": {
+        "batch_tokens": 1024,
+        "learning_rate": 0.003,
+        "warmup": 300,
+        "label_smoothing": 0.0,
+        "average": 1,
+        "patience": 0,
+    },
 }
 MOST_TESTED = 1000  # pairs, for validation and for the test
 SHOWN = 12  # translations

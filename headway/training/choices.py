@@ -159,14 +159,11 @@ def choose_training(
     epochs: float = math.inf,
     new_vocabulary: bool = False,
 ) -> TrainingSettings:
-    """Batch and rate. Wider models take larger batches, up to the paper's 25,000 tokens, and smaller steps: at d_model 512
-    close to the paper's peak, 7e-4; a third of that for one stack alone. A small corpus or a short training needs updates more
-    than it needs large ones. A model that has learned something is not to forget it: it moves less. With a new vocabulary
-    it has as much to learn as to keep: half the rate of a new model.
+    """Batch, optimiser and rate. Wider models take larger batches, up to the paper's 25,000 tokens. A small corpus or a short
+    training needs updates more than it needs large ones.
     """
-    rate = 0.384 if family in TRANSLATORS else 0.128
-    if settings.init:
-        rate = rate / 2 if new_vocabulary else 0.05
+    optimizer = settings.optimizer or choose_optimizer(settings, family)
+    rate = choose_rate(family, d_model, optimizer, start=bool(settings.init), new_vocabulary=new_vocabulary)
     full = full_batch(d_model, target_tokens)
     if family in TRANSLATORS and epochs < math.inf and not counts_updates(settings):  # who does wants them whole
         full = min(full, max(LEAST_BATCH, round(epochs * target_tokens / ENOUGH_UPDATES)))
@@ -175,10 +172,23 @@ def choose_training(
         update={
             "batch_tokens": batch_tokens,
             "accumulate": settings.accumulate or math.ceil(batch_tokens / PASS_TOKENS),
-            "optimizer": settings.optimizer or choose_optimizer(settings, family),
-            "learning_rate": settings.learning_rate or (None if settings.schedule == "paper" else rate / d_model),
+            "optimizer": optimizer,
+            "learning_rate": settings.learning_rate or (None if settings.schedule == "paper" else rate),
         }
     )
+
+
+def choose_rate(family: Family | None, d_model: int, optimizer: str, *, start: bool, new_vocabulary: bool) -> float:
+    """The peak. Wider models take smaller steps: at d_model 512 close to the paper's 7e-4; a third of that for one stack alone.
+    Muon bears twice as much at 128, where that was measured, and no more at 512. A model that has learned something is not to
+    forget it: it moves less. With a new vocabulary it has as much to learn as to keep: half the rate of a new model.
+    """
+    if start and not new_vocabulary:
+        return 0.05 / d_model
+    rate = (0.384 if family in TRANSLATORS else 0.128) / d_model
+    if start:
+        return rate / 2
+    return rate * min(2.0, max(1.0, math.sqrt(512 / d_model))) if optimizer == "muon" and family in TRANSLATORS else rate
 
 
 def full_batch(d_model: int, target_tokens: int) -> int:

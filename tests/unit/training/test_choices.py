@@ -81,7 +81,7 @@ def test_what_the_user_set_stays():
 
 def test_multi30k_gets_the_measured_recipe():
     training = resolved(29_000, 420_000).training
-    assert (training.batch_tokens, training.accumulate, training.learning_rate) == (2048, 1, 0.003)
+    assert (training.batch_tokens, training.accumulate, training.learning_rate) == (2048, 1, 0.006)
 
 
 def test_a_model_to_begin_with_moves_less_and_one_with_a_new_vocabulary_half_as_much_as_a_new_model():
@@ -90,8 +90,22 @@ def test_a_model_to_begin_with_moves_less_and_one_with_a_new_vocabulary_half_as_
 
     start = {"init": "models/en-de"}
     assert rate(training=start) == pytest.approx(0.05 / 128)
-    assert rate(training=start, tokenizer={"vocabulary": "new"}) == pytest.approx(rate() / 2)
+    adam = {"optimizer": "adam"}
+    assert rate(training=start, tokenizer={"vocabulary": "new"}) == pytest.approx(rate(training=adam) / 2)
     assert rate(training=start | {"learning_rate": 0.002}, tokenizer={"vocabulary": "new"}) == 0.002
+
+
+def test_muon_takes_longer_steps_than_adam_in_narrow_models():
+    def times(d_model: int) -> float:
+        models = {"model": {"d_model": d_model, "n_heads": 4}}
+        muon, adam = (
+            resolve(build_settings(models | {"training": {"optimizer": one}}), pairs=29_000, target_tokens=420_000).training
+            for one in ("muon", "adam")
+        )
+        assert muon.learning_rate and adam.learning_rate == pytest.approx(0.384 / d_model)
+        return muon.learning_rate / adam.learning_rate
+
+    assert [times(d_model) for d_model in (32, 128, 256, 512, 1024)] == pytest.approx([2, 2, 2**0.5, 1, 1])
 
 
 def test_new_translators_learn_with_muon_and_what_follows_the_paper_or_goes_on_with_adam():
