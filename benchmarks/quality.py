@@ -53,7 +53,7 @@ CORPORA = {
     "multi30k": Corpus("multi30k/train", "multi30k/val", "en", "de", every=3),  # 9,700 pairs, read 13 times
     "twi": Corpus("twi_everyday/train", "twi_everyday/val", "en", "twi"),  # 23,000 pairs, read 9 times
     "multi30k-few": Corpus("multi30k/train", "multi30k/val", "en", "de", every=6),  # 4,700 pairs, read 32 times
-    "multi30k-long": Corpus("multi30k/train", "multi30k/val", "en", "de", times=4),  # 29,000 pairs, read 18 times
+    "multi30k-long": Corpus("multi30k/train", "multi30k/val", "en", "de", times=3),  # 29,000 pairs, read 13 times
     "tatoeba": Corpus("tatoeba_en-de/train", "tatoeba_en-de/val", "en", "de"),  # 160,000 pairs, read 1.2 times
 }
 QUESTIONS = {
