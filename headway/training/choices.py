@@ -180,9 +180,9 @@ def choose_training(
 
 def choose_rate(family: Family | None, d_model: int, optimizer: str, *, start: bool, new_vocabulary: bool) -> float:
     """The peak. Wider models take smaller steps: at d_model 512 close to the paper's 7e-4; a third of that for one stack alone.
-    Muon bears more at 128, where it was measured (0.003 and 0.006, of which 0.006 wins; 0.012 loses), and no more at 512. A model
-    that has learned something is not to forget it: it moves less. With a new vocabulary it has as much to learn as to keep: half
-    the rate of a new model.
+    Muon bears more at 128, where it was measured (0.006 wins against 0.003, and 0.012 loses), and no more at 512. A model that
+    has learned something is not to forget it: it moves less. With a new vocabulary it has as much to learn as to keep: half the
+    rate of a new model.
     """
     if start and not new_vocabulary:
         return 0.05 / d_model
