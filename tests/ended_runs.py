@@ -15,7 +15,7 @@ def write_ended_run(
     directory: Path, settings: Settings, tested: Iterable[tuple[str, str]] = (("ivy", "yew"),), valid_chrf: float = 50.0
 ) -> None:
     """`tested` are references and their translations."""
-    metrics = {"valid_loss": 2.0, "valid_chrf": valid_chrf, "test_bleu": 1.0}
+    metrics = {"valid_loss": 2.0, "valid_chrf": valid_chrf, "test_bleu": 1.0, "test_chrf": 20.0}
     shape = Architecture(**PLAIN, source_vocab=300, target_vocab=300)
     (directory / "best").mkdir(parents=True, exist_ok=True)
     manifest = Manifest(architecture=shape, provenance=Provenance(metrics=metrics))

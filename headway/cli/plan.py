@@ -250,16 +250,17 @@ def _forecast_quality(
     """From short runs below the run's directory. Where they are to take less time, so does the training that they foretell."""
     from headway.experiments.learning_curve import TOGETHER, forecast_quality, plan_curve
     from headway.progress import duration
+    from headway.training.directory import with_stored_choices
     from headway.training.run import make_choices
 
-    whole, resolved = figures, orders.settings
+    resolved = orders.settings
     if minutes and minutes * 60 < TOGETHER * figures.seconds:
         afforded = minutes / TOGETHER
         shorter = {"max_minutes": afforded}
         settings = settings.model_copy(update={"training": settings.training.model_copy(update=shorter)})
-        resolved, _ = make_choices(settings, prepared)  # as that training would: less time, less dropout, a smaller model
-        whole = replace(whole, steps=max(1, round(whole.steps * 60 * afforded / whole.seconds)), seconds=60 * afforded)
-    curve = plan_curve(settings, resolved, prepared, whole, place, display)
+        begun = with_stored_choices(settings, place) if orders.checkpoint else settings
+        resolved, _ = make_choices(begun, prepared)  # as that training would: less time, less dropout, a smaller model
+    curve = plan_curve(settings, resolved, prepared, figures, place, display)
     left = curve.promise()
     if left:
         until = datetime.now() + timedelta(seconds=left)

@@ -36,7 +36,7 @@ def tell_plan(f: "Figures") -> Iterator[str]:
             f"{_time(f.gpu_seconds)}: {amount(f.gpus, 'GPU')} of {f.tflops:g} TFLOP/s, {f.utilisation:.0%} of peak, assumed"
         )
     yield from (f"{name:12}{text}" for name, text in rows.items())
-    told = "validations will take up to a tenth of the minutes" if f.max_minutes else "validations come on top"
+    told = "validations take some of the minutes" if f.max_minutes else "validations come on top"
     yield from ("", f"Times are of the updates alone: {told}, and --patience may end a run sooner.")
     if f.paper_flops:
         yield from ("", _tell_paper(f, f.paper_flops))

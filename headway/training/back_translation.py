@@ -44,6 +44,7 @@ from headway.translator import load
 
 TAG = "<bt> "
 PAIRS = "the genuine pairs"  # the name of what the stages depend on
+GIBBERISH = 15.0  # chrF: below it hardly a word is right
 VOCABULARY = "vocab_size"  # of the last stage, where that of the first is too small for it
 SHARE = 2.0  # synthetic pairs for each genuine one in an epoch, at most, where the user gives no weights
 
@@ -138,16 +139,18 @@ class _Stages:
         ]
         prefixes = [""] * len(genuine["train"]) + [TAG] * len(added)
         data = {**genuine, "train": [*genuine["train"], *added], "prefix": prefixes}
-        return self._like_forward(self._with_data(**data))
+        return self._like_forward(self._with_data(**data), _read_json(self.out / "stages.json").get(VOCABULARY))
 
     def _with_data(self, **changes: Any) -> Settings:
         data = self.settings.data.model_copy(update={"monolingual_target": [], "back_translation": "beam", **changes})
         return self.settings.model_copy(update={"data": data})
 
-    def _like_forward(self, settings: Settings) -> Settings:
-        """With what the first stage chose of model, vocabulary and updates: more text is to be all that is compared."""
+    def _like_forward(self, settings: Settings, larger: int | None = None) -> Settings:
+        """With what the first stage chose of model, vocabulary and updates: more text is to be all that is compared. A `larger`
+        vocabulary is what that text needed.
+        """
         first = build_settings(read_yaml(self.out / "forward" / "config.yaml"))
-        if larger := _read_json(self.out / "stages.json").get(VOCABULARY):
+        if larger:
             first = first.model_copy(update={"tokenizer": first.tokenizer.model_copy(update={"vocab_size": larger})})
         chosen: dict[str, tuple[str, ...]] = {"training": ("batch_tokens", "accumulate", "optimizer")}
         if not settings.training.init:
@@ -162,7 +165,7 @@ class _Stages:
     def enlarge_vocabulary(self, error: VocabularyTooSmall) -> None:
         """Where the size was ours, and the monolingual text has characters that the first stage knew nothing of."""
         if self.settings.tokenizer.vocab_size is not None:
-            raise error
+            raise RequestError(error.problem, f"Give --vocab-size {error.least} or more, or leave it out, and a new --out.")
         size = 2 * error.least
         _write_json(self.out / "stages.json", {**_read_json(self.out / "stages.json"), VOCABULARY: size})
         self.display.say(f"The text has characters of its own: {size:,} pieces, where the first stage has fewer.")
@@ -215,6 +218,9 @@ class _Stages:
             if list_checkpoints(self.out / "checkpoints"):
                 refuse_other_data(self.out, changes)
             self.display.say(f"{'; '.join(changes)}: {self.text} is made anew.")
+            complete = _read_json(self.out / "stages.json")
+            if complete.pop(VOCABULARY, None):
+                _write_json(self.out / "stages.json", complete)
         return asked
 
     def write_texts(self, prepared: Prepared, asked: dict[str, str]) -> Texts:
@@ -262,10 +268,10 @@ class _Stages:
     def check_reverse(self) -> None:
         """Before hours go into translations that are of no use."""
         model = self.out / "reverse" / "best"
-        bleu = read_manifest(model).provenance.metrics["test_bleu"]
-        if bleu < NOTHING:
+        found = read_manifest(model).provenance.metrics
+        if found["test_bleu"] < NOTHING and found["test_chrf"] < GIBBERISH:  # BLEU knows no words of Chinese or Thai
             raise TrainingError(
-                f"{model}, which is to translate back, has not learned to translate yet: BLEU {bleu:.1f}.",
+                f"{model}, which is to translate back, has not learned to translate yet: chrF {found['test_chrf']:.1f}.",
                 "Give it a larger budget, and the same command goes on with what there is; or more pairs, and a new --out.",
             )
 

@@ -29,6 +29,7 @@ SIZES: dict[PresetName, tuple[int, float]] = {  # pairs that can fill it, and ta
 }
 ENOUGH_UPDATES = 2500  # that a short training is to have before its batches grow to their full size
 LEAST_BATCH = 2 * LEAST_TOKENS  # target tokens that such a batch has at least
+UNKNOWN = 10**9  # updates
 PASS_TOKENS = 4096  # target tokens computed at once: more do not make a processor faster, and take memory
 
 
@@ -181,8 +182,8 @@ def choose_training(
 def choose_rate(family: Family | None, d_model: int, optimizer: str, *, start: bool, new_vocabulary: bool) -> float:
     """The peak. Wider models take smaller steps: at d_model 512 close to the paper's 7e-4; a third of that for one stack alone.
     Muon bears more at 128, where it was measured (0.006 wins against 0.003, and 0.012 loses), and no more at 512. A model that
-    has learned something is not to forget it: it moves less. With a new vocabulary it has as much to learn as to keep: half the
-    rate of a new model.
+    has learned something is not to forget it: it moves less. With a new vocabulary it has as much to learn as to keep: half of
+    what Adam takes in a new one.
     """
     if start and not new_vocabulary:
         return 0.05 / d_model
@@ -243,6 +244,15 @@ def total_updates(settings: TrainingSettings, *, target_tokens: int, updates_per
     if not known and settings.max_minutes is None:
         known.append(max(1, round(updates_per_epoch * default_tokens(target_tokens) / max(1, target_tokens))))
     return min(known, default=None)
+
+
+def guess_updates(settings: TrainingSettings, known: int | None, step: int, seconds: float) -> int:
+    """What minutes may come to while they are being measured: no more than other budgets allow, and as many a minute as there
+    were in the `seconds` until `step`; in a new run nobody knows, and the rate does not fall yet.
+    """
+    minutes = settings.max_minutes
+    before = max(step + 1, round(step * 60 * minutes / seconds)) if minutes and seconds else UNKNOWN
+    return min(before, known or UNKNOWN)
 
 
 def resolve(settings: Settings, *, pairs: int, target_tokens: int, epochs: float = math.inf) -> Settings:

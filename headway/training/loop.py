@@ -31,6 +31,7 @@ from headway.training.choices import (
     Budget,
     choose_budget,
     count_tokens,
+    guess_updates,
     total_updates,
     with_budget,
 )
@@ -46,7 +47,6 @@ from headway.training.validation import Validation, Validator
 
 REPORT_EVERY = 10  # updates
 MEASURED = 0.05  # of a budget in minutes: until then updates are timed, but for a minute at most
-UNKNOWN = 10**9  # updates, while the minutes of a new run are being measured
 VALIDATION_SHARE = 0.1  # of the time, at most
 FALLING = 0.999  # times the lowest validation loss so far: below that a model is learning, whatever its translations say yet
 EXPLODED = 2.0  # so far above the lowest loss: what was learned is lost
@@ -83,6 +83,7 @@ class Trainer:
         self._ends: list[float] = []  # of updates, until minutes are turned into updates
         self._peak = math.inf  # FLOP/s of all processes' best matrix products
         self._known: int | None = None  # updates of the budgets that need no measuring
+        self.asked_before: dict[str, float | None] = {}  # for, of the run that is gone on with
         self._restored = (0, 0.0)  # update and seconds of the checkpoint that was gone on from: the same for all processes
 
     def go_on_from(self, checkpoint: Path, best_so_far: float | None) -> None:
@@ -94,7 +95,7 @@ class Trainer:
     def _restore(self, checkpoint: Path) -> None:
         self.state, weights, moments, average = read_checkpoint(checkpoint)
         self.learner.restore(weights, moments, average, self.state.step)
-        self._restored = self.state.step, self.state.seconds
+        self._restored, self.asked_before = (self.state.step, self.state.seconds), self.state.asked
         if self.state.asked != self._asked():
             self.state.asked, self.state.budget, self.state.stale = self._asked(), None, 0
 
@@ -255,7 +256,7 @@ class Trainer:
         state, budget = self.state, self.state.budget
         last = budget is not None and state.step >= budget.total
         validating = budget is not None and (last or state.step % budget.valid_every == 0)
-        saving = budget is not None and state.step % budget.checkpoint_every == 0
+        saving = state.regular
         if validating or saving or state.step % REPORT_EVERY == 0:
             record = self._report()
             if validating:
@@ -385,18 +386,12 @@ class Trainer:
         return self._seconds_before + time.monotonic() - self._begun
 
     def _rate(self, step: int) -> float:
-        training, budget = self.settings.training, self.state.budget or self._guess_budget()
+        training, budget = self.settings.training, self.state.budget
+        if budget is None:  # minutes are being measured
+            budget = choose_budget(training, guess_updates(training, self._known, *self._restored))
         d_model = self.learner.model.architecture.d_model
         rate = learning_rate(training, step, d_model=d_model, warmup=budget.warmup, total=budget.total)
         return rate * 0.5**self.state.setbacks
-
-    def _guess_budget(self) -> Budget:
-        """While minutes are being measured: no more updates than other budgets allow, and as many a minute as there were; in a
-        new run nobody knows, and the rate does not fall yet.
-        """
-        minutes, (step, seconds) = self.settings.training.max_minutes, self._restored
-        before = [max(step + 1, round(step * 60 * minutes / seconds))] if minutes and seconds else []
-        return choose_budget(self.settings.training, min([UNKNOWN, *before, *([self._known] if self._known else [])]))
 
     def _set_back(self, diverged: "_Diverged") -> None:
         """Go back to the last good state with half the rate; not for ever.

@@ -276,14 +276,16 @@ def _refuse_smaller_budget(trainer: Trainer) -> None:
     if state.budget:  # the one that it has had
         return
     budgets = [
-        ("max-steps", training.max_steps, state.step, "update"),
-        ("max-epochs", training.max_epochs, round(trainer.count_epochs(), 1), "epoch"),
-        ("max-minutes", training.max_minutes, round(state.seconds / 60, 1), "minute"),
+        ("max_steps", state.step, "update"),
+        ("max_epochs", trainer.count_epochs(), "epoch"),
+        ("max_minutes", state.seconds / 60, "minute"),
     ]
-    for option, asked, made, unit in budgets:
-        if asked and made > asked:
+    for name, made, unit in budgets:
+        asked = getattr(training, name)
+        if asked and asked != trainer.asked_before.get(name) and made > asked:
+            told = amount(made if isinstance(made, int) else float(f"{made:.3g}"), unit)
             raise RequestError(
-                f"{trainer.directory} has made {amount(made, unit)} already, more than --{option} {asked:.12g}.",
+                f"{trainer.directory} has made {told} already, more than --{name.replace('_', '-')} {asked:.12g}.",
                 "Give it a larger budget, or a shorter training an --out of its own.",
             )
 
