@@ -60,7 +60,7 @@ QUESTIONS = {
     "r-drop": ["r-drop=5"],
     "pieces": ["vocab-size=2000", "vocab-size=8000", "kind=unigram"],
     "dropout": ["dropout=0.1", "dropout=0.3", "attention-dropout=0.1 activation-dropout=0.1", "word-dropout=0.1"],
-    "rate": ["learning-rate=0.0015", "learning-rate=0.006", "schedule=cosine", "schedule=inverse-sqrt"],
+    "rate": ["learning-rate=0.0015", "learning-rate=0.006", "learning-rate=0.012", "schedule=cosine", "schedule=inverse-sqrt"],
     "size": ["preset=small learning-rate=0.0015"],
     "shape": ["n-layers=2", "n-layers=6 n-decoder-layers=2", "d-model=192 d-ff=384 learning-rate=0.002", "d-ff=512"],
     "norm": ["norm=post"],

@@ -169,7 +169,7 @@ def refuse_other_settings(settings: Settings, out: Path) -> None:
     stored = _read_settings(out)
     differing = []
     for section in Settings.model_fields:
-        old, new = (vars(getattr(which, section)) for which in (stored, settings))
+        old, new = (getattr(which, section).model_dump(by_alias=True) for which in (stored, settings))
         for name, value in new.items():
             if value is not None and (value or None) != (old[name] or None) and name not in (*ASKED, *HOW):
                 differing.append(f"{section}.{name} was {old[name]!r}, now {value!r}")

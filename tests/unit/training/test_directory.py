@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from headway.config import Settings, build_settings
 from headway.errors import RequestError
 from headway.training import directory
-from headway.training.directory import check_directory, locked
+from headway.training.directory import check_directory, locked, refuse_other_settings
 
 
 @pytest.mark.parametrize("name", ["data", "text"])
@@ -103,3 +104,13 @@ def test_of_many_at_once_one_is_let_in(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert any(pool.map(enter, range(1_000)))
+
+
+def test_another_run_is_told_by_the_names_that_users_give(tmp_path: Path) -> None:
+    def ask(to: str) -> Settings:
+        return build_settings({"data": {"train": ["data/train"], "from": "en", "to": to}})
+
+    (tmp_path / "config.yaml").write_text(ask("de").to_yaml())
+    refuse_other_settings(ask("de"), tmp_path)
+    with pytest.raises(RequestError, match="data.to was 'de', now 'fr'"):
+        refuse_other_settings(ask("fr"), tmp_path)
