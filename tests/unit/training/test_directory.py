@@ -112,5 +112,5 @@ def test_another_run_is_told_by_the_names_that_users_give(tmp_path: Path) -> Non
 
     (tmp_path / "config.yaml").write_text(ask("de").to_yaml())
     refuse_other_settings(ask("de"), tmp_path)
-    with pytest.raises(RequestError, match="data.to was 'de', now 'fr'"):
+    with pytest.raises(RequestError, match=r"data\.to was 'de', now 'fr'"):
         refuse_other_settings(ask("fr"), tmp_path)
