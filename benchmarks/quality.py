@@ -69,6 +69,7 @@ QUESTIONS = {
     "sampling": ["sampling=0.1", "kind=unigram sampling=0.2"],
     "smoothing": ["label-smoothing=0", "label-smoothing=0.2"],
     "averaging": ["average=1", "ema=0.999"],
+    "names": ["other-names=1", "other-names=3"],
     "search": ["beam=1", "beam=10", "length-penalty=0", "length-penalty=1", "length-penalty=1.5"],
 }
 
@@ -156,13 +157,8 @@ def lay_out(name: str, options: argparse.Namespace) -> None:
 def ask(core: int, name: str, change: str, seed: int, options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """Train and judge one model, beside base with the same seed; with what it wrote."""
     trained = BASE if only_searches(change) else change
-    run, words = find_place(options.work, name, trained, seed), list(list_words(name, trained, seed, options))
     begun = time.monotonic()
-    plan = json.loads(call(core, run, "plan", *words, "--max-steps", 1000, "--seconds", 0, "--json"))
-    operations = OPERATIONS * CORPORA[name].times
-    steps = round(1000 * operations / plan["flops"])
-    if trained == change or not (run / "test.jsonl").exists():
-        call(core, run, "train", *words, "--max-steps", steps, "--out", run)
+    run, plan = train(core, name, trained, seed, options)
     if trained == change:
         translations = [one.translation for one in read_tested(run / "test.jsonl")]
     else:
@@ -181,19 +177,34 @@ def ask(core: int, name: str, change: str, seed: int, options: argparse.Namespac
         "corpus": name,
         "change": change,
         "settings": SETTINGS,
-        "operations": operations,
+        "operations": count_operations(name),
         "seed": seed,
         **scores,
         "intervals": {metric: result.interval[metric] for metric in scores},
         "differences": {metric: [compared[metric].difference, compared[metric].interval] for metric in scores},
-        "updates": steps,
-        "epochs": round(steps / 1000 * plan["epochs"], 1),
+        "updates": plan["steps"],
+        "epochs": round(plan["epochs"], 1),
         "parameters": plan["parameters"],
         "seconds": round(seconds),
         "machine": describe_machine(),
         "command": tell_command(told, {"DATA": options.data}),
     }
     return answer, translations
+
+
+def train(core: int, name: str, change: str, seed: int, options: argparse.Namespace) -> tuple[Path, dict[str, Any]]:
+    """The run of one model, unless it is there, and the plan of it."""
+    run, words = find_place(options.work, name, change, seed), list(list_words(name, change, seed, options))
+    thousand = json.loads(call(core, run, "plan", *words, "--max-steps", 1000, "--seconds", 0, "--json"))
+    words += ["--max-steps", round(1000 * count_operations(name) / thousand["flops"])]
+    plan = json.loads(call(core, run, "plan", *words, "--seconds", 0, "--json"))
+    if not (run / "test.jsonl").exists():
+        call(core, run, "train", *words, "--out", run)
+    return run, plan
+
+
+def count_operations(name: str) -> float:
+    return OPERATIONS * CORPORA[name].times
 
 
 def find_question(change: str) -> list[str]:

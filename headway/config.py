@@ -126,6 +126,13 @@ class DataSettings(Section):
     )
     max_ratio: float = Field(8.0, gt=1, description="pairs with one side this many times longer than the other are dropped")
     held_out: int | None = Field(None, ge=1, description="pairs cut off for each of validation and test")
+    other_names: int = Field(
+        0,
+        ge=0,
+        le=100,
+        description="pairs to make of each that has a name or a long number in both languages alike, with others in its place: "
+        "few pairs have few names, and so a model learns to carry over those that it never saw",
+    )
     hidden: float | None = Field(
         None, gt=0, lt=1, description="share of the pieces that is hidden (denoise, span, mlm); 0.35 to denoise, else 0.15"
     )

@@ -19,6 +19,7 @@ from headway.amounts import amount
 from headway.config import Settings, Task
 from headway.data.facts import Facts
 from headway.data.filters import LengthFilter, is_blank
+from headway.data.names import Renamer, gather_names
 from headway.data.pairtext import PairWriter, write_directions
 from headway.data.readers import Corpus, Pair, count_lines
 from headway.data.split import DigestCollector, Digests, Hashes, Mask, Split, among, cut, default_held_out, digest
@@ -31,6 +32,7 @@ from headway.text.tokenizer import SentencePieceTokenizer, Tokenizer, Tokenizers
 
 Progress = Callable[[str, int, int | None], None]
 DirectedPair = tuple[Pair, str]  # with the name of its direction
+Rename = Callable[[Corpus, Pair], list[Pair]]
 PART = 10_000  # pairs tokenised at once, and reported
 MOST_LABELS = 10_000
 LEAST_HELD_OUT = 50  # examples of classes, where that leaves enough: an accuracy of fewer says little
@@ -113,7 +115,10 @@ def build(settings: Settings, corpora: Corpora, directory: Path, on_progress: Pr
     if corpora.task == "classify":
         _check_labels(corpora, valid, test, tokenizers.target)
     tokenizers.save(directory / "tokenizer")
-    kept, cut_off = _tokenise(settings, corpora, in_training, held_out, tokenizers, directory, facts, on_progress)
+    given = _digest_all(corpora, [*(valid or []), *(test or [])])
+    apart = {*given.tolist(), *digests.source[held_out].tolist(), *digests.target[held_out].tolist()}
+    rename = _prepare_renaming(settings, corpora, in_training, apart, facts, on_progress)
+    kept, cut_off = _tokenise(settings, corpora, in_training, held_out, rename, tokenizers, directory, facts, on_progress)
 
     facts.valid_given, facts.test_given = valid is not None, test is not None
     facts.valid_overlap, facts.test_overlap = (_overlap(corpora, part or [], digests.source, kept) for part in (valid, test))
@@ -210,10 +215,13 @@ def _split(
 ) -> Split:
     least = LEAST_HELD_OUT if settings.data.task == "classify" else len(corpora.learned)
     size = settings.data.held_out or default_held_out(int(digests.usable.sum()), least)
-    pairs = [pair for pair, _ in [*(valid or []), *(test or [])]]
-    given = [sentence for source, target in pairs for sentence in (corpora.without_prefix(source), target)]
-    apart_from = np.array([digest(sentence) for sentence in given], np.uint64)
+    apart_from = _digest_all(corpora, [*(valid or []), *(test or [])])
     return cut(digests, valid=size if valid is None else 0, test=size if test is None else 0, apart_from=apart_from)
+
+
+def _digest_all(corpora: Corpora, part: list[DirectedPair]) -> Hashes:
+    sentences = (sentence for (source, target), _ in part for sentence in (corpora.without_prefix(source), target))
+    return np.array([digest(sentence) for sentence in sentences], np.uint64)
 
 
 def _learn(
@@ -287,11 +295,37 @@ def choose_marks(task: Task, family: str | None) -> list[str]:
     return [MASK] if task in ("denoise", "mlm", "classify") else []
 
 
+def _prepare_renaming(
+    settings: Settings, corpora: Corpora, in_training: Mask, apart: set[int], facts: Facts, on_progress: Progress
+) -> Rename:
+    """What makes pairs with other names of a pair of a corpus; none that has a sentence of those that are to stand apart."""
+    times = settings.data.other_names
+    if not times:
+        return lambda corpus, pair: []
+
+    def read() -> Iterator[Pair]:
+        rows = ((source.removeprefix(one.prefix), target) for one in corpora.train for source, target in one)
+        for row, pair in enumerate(compress(rows, in_training)):
+            if row % PART == 0:
+                on_progress("Gathering names", row, facts.pairs_read)
+            yield pair
+
+    renamer = Renamer(gather_names(read()))
+
+    def rename(corpus: Corpus, pair: Pair) -> list[Pair]:
+        source, target = pair
+        made = renamer.rename((source.removeprefix(corpus.prefix), target), times)
+        return [(corpus.prefix + a, b) for a, b in made if not {digest(a), digest(b)} & apart]
+
+    return rename
+
+
 def _tokenise(
     settings: Settings,
     corpora: Corpora,
     in_training: Mask,
     held_out: Mask,
+    rename: Rename,
     tokenizers: Tokenizers,
     directory: Path,
     facts: Facts,
@@ -312,16 +346,18 @@ def _tokenise(
                 cut_out = compress(enumerate(part, row), held_out[row : row + len(part)])
                 cut_off.update((place, (pair, corpus.direction)) for place, pair in cut_out)
                 places = np.flatnonzero(in_training[row : row + len(part)]).tolist()
-                sources = tokenizers.source.encode([part[place][0] for place in places])
+                used = [part[place] for place in places]
+                used += [new for pair in used for new in rename(corpus, pair)]
+                sources = tokenizers.source.encode([source for source, _ in used])
                 if corpora.cuts:
                     sources = [source[: settings.data.max_length] for source in sources]
                 targets = sources
                 if corpora.task in ("translate", "classify"):
-                    targets = tokenizers.target.encode([part[place][1] for place in places])
+                    targets = tokenizers.target.encode([target for _, target in used])
                 good = []
                 for i, (source, target) in enumerate(zip(sources, targets, strict=True)):
                     if reason := limits.reason_to_drop(len(source), len(target)):
-                        facts.dropped[reason] += 1
+                        facts.dropped[reason] += i < len(places)
                     else:
                         good.append(i)
                         facts.source_tokens += len(source)
@@ -330,15 +366,16 @@ def _tokenise(
                     facts.unknown += sum(sources[i].count(tokenizers.source.unk) for i in good)
                     facts.unknown += sum(targets[i].count(tokenizers.target.unk) for i in good)
                 if facts.directions:
-                    facts.directions[corpus.direction] += len(good)
+                    facts.directions[corpus.direction] += sum(i < len(places) for i in good)
                 store.append([sources[i] for i in good], [targets[i] for i in good])
-                kept[[row + places[i] for i in good]] = True
+                kept[[row + places[i] for i in good if i < len(places)]] = True
                 if text:  # subword sampling cuts it anew each epoch
-                    text.append(part[places[i]] for i in good)
+                    text.append(used[i] for i in good)
                 row += len(part)
                 on_progress("Tokenising", row, facts.pairs_read)
             store.end_segment(corpus.weight)
-        facts.pairs_kept = store.pairs
+        facts.pairs_kept = int(kept.sum())
+        facts.renamed = store.pairs - facts.pairs_kept
     if not facts.pairs_kept:
         raise _nothing_left(facts)
     return kept, cut_off

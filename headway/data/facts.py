@@ -14,6 +14,7 @@ class Facts:
     pairs_read: int = 0
     pairs_kept: int = 0
     dropped: dict[Reason, int] = field(default_factory=lambda: {"blank": 0, "long": 0, "ratio": 0})
+    renamed: int = 0  # pairs that were made of others, with other names
     leaking: int = 0  # pairs left out of training because they repeat a sentence of a part that was cut off
     source_characters: int = 0  # of all pairs that are not blank
     target_characters: int = 0
@@ -51,7 +52,8 @@ class Facts:
 
     def _pairs(self) -> str:
         losses = f"; dropped: {', '.join(self.losses())}" if self.losses() else ""
-        return f"{self._count(self.pairs_read)} read, {self.pairs_kept:,} kept for training{losses}"
+        renamed = f", and {self.renamed:,} made of them with other names" if self.renamed else ""
+        return f"{self._count(self.pairs_read)} read, {self.pairs_kept:,} kept for training{renamed}{losses}"
 
     def _directions(self) -> list[str]:
         """How many pairs each has, and where there is nothing to learn from or to judge by."""
