@@ -23,7 +23,7 @@ from headway.training.choices import VALIDATIONS, Budget, choose_budget, default
 from headway.training.group import Group
 from headway.training.learner import Learner
 from headway.training.log import MetricsLog
-from headway.training.loop import MEASURED, VALIDATION_SHARE
+from headway.training.minutes import MEASURED, VALIDATION_SHARE
 from headway.training.optimizer import learning_rate
 from headway.training.update import compute_gradient
 from headway.training.validation import Validation, Validator

@@ -29,7 +29,6 @@ SIZES: dict[PresetName, tuple[int, float]] = {  # pairs that can fill it, and ta
 }
 ENOUGH_UPDATES = 2500  # that a short training is to have before its batches grow to their full size
 LEAST_BATCH = 2 * LEAST_TOKENS  # target tokens that such a batch has at least
-UNKNOWN = 10**9  # updates
 PASS_TOKENS = 4096  # target tokens computed at once: more do not make a processor faster, and take memory
 
 
@@ -244,15 +243,6 @@ def total_updates(settings: TrainingSettings, *, target_tokens: int, updates_per
     if not known and settings.max_minutes is None:
         known.append(max(1, round(updates_per_epoch * default_tokens(target_tokens) / max(1, target_tokens))))
     return min(known, default=None)
-
-
-def guess_updates(settings: TrainingSettings, known: int | None, step: int, seconds: float) -> int:
-    """What minutes may come to while they are being measured: no more than other budgets allow, and as many a minute as there
-    were in the `seconds` until `step`; in a new run nobody knows, and the rate does not fall yet.
-    """
-    minutes = settings.max_minutes
-    before = max(step + 1, round(step * 60 * minutes / seconds)) if minutes and seconds else UNKNOWN
-    return min(before, known or UNKNOWN)
 
 
 def resolve(settings: Settings, *, pairs: int, target_tokens: int, epochs: float = math.inf) -> Settings:

@@ -27,11 +27,9 @@ from headway.models.flops import Lengths, training_flops
 from headway.progress import Display
 from headway.training.choices import (
     ASKED,
-    VALIDATIONS,
     Budget,
     choose_budget,
     count_tokens,
-    guess_updates,
     total_updates,
     with_budget,
 )
@@ -40,14 +38,13 @@ from headway.training.interruption import Interruption
 from headway.training.learner import Learner
 from headway.training.log import MetricsLog
 from headway.training.machine import measure_peak
+from headway.training.minutes import guess_updates, is_measured, turn_into_updates
 from headway.training.optimizer import learning_rate
 from headway.training.state import Checkpoint, State, newest_whole, read_checkpoint, save_checkpoint
 from headway.training.update import Gradient, compute_gradient, count_readings
 from headway.training.validation import Validation, Validator
 
 REPORT_EVERY = 10  # updates
-MEASURED = 0.05  # of a budget in minutes: until then updates are timed, but for a minute at most
-VALIDATION_SHARE = 0.1  # of the time, at most
 FALLING = 0.999  # times the lowest validation loss so far: below that a model is learning, whatever its translations say yet
 EXPLODED = 2.0  # so far above the lowest loss: what was learned is lost
 MOST_SETBACKS = 2  # the third time the run stops
@@ -343,43 +340,23 @@ class Trainer:
         return self.out_of_patience() and self.state.budget is not None and self.state.step < self.state.budget.total
 
     def _measure_budget(self) -> None:
-        """Turn minutes into updates, once: after a start long enough to know what an update and a validation take here."""
+        """Turn minutes into updates, once."""
         training, state = self.settings.training, self.state
         if self._known is not None and state.step >= self._known:  # another budget is spent already
             return self._set_budget(choose_budget(training, self._known))
-        if not self.group.tell("now" if self._is_time_to_measure(len(self._ends), time.monotonic() - self._begun) else ""):
+        if not self.group.tell("now" if is_measured(training, len(self._ends), time.monotonic() - self._begun) else ""):
             return None
         validation = self.validator.measure(self.learner.whole_model(self.learner.judged_weights()))
         self._meter.since += validation
-        each = median(
-            end - begun for begun, end in itertools.pairwise([self._begun, *self._ends])
-        )  # whatever the first ones took
-        budget = self._turn_into_updates(each, validation)
-        return self._set_budget(Budget(**json.loads(self.group.tell(json.dumps(asdict(budget))))))
-
-    def _is_time_to_measure(self, steps: int, seconds: float) -> bool:
-        assert self.settings.training.max_minutes
-        allowed = 60 * self.settings.training.max_minutes
-        return (steps >= 20 and seconds >= min(60.0, MEASURED * allowed)) or (steps >= 3 and seconds >= 0.2 * allowed)
-
-    def _turn_into_updates(self, update: float, validation: float) -> Budget:
-        """What the minutes that are left come to, with the seconds that an update and a validation take."""
-        training, state = self.settings.training, self.state
+        update = median(end - begun for begun, end in itertools.pairwise([self._begun, *self._ends]))  # whatever the first took
         assert training.max_minutes
         left = max(0.0, 60 * training.max_minutes - self._seconds())
-        if training.valid_every:
-            more = left / (update + validation / training.valid_every)
-            validations = VALIDATIONS
-        else:
-            validations = int(min(VALIDATIONS, max(1.0, VALIDATION_SHARE * left / validation)))
-            more = (left - validations * validation) / update
-        total = state.step + max(1, round(more))
-        budget = choose_budget(training, min(total, self._known or total), validations)
+        total, budget = turn_into_updates(training, state.step, self._known, left=left, update=update, validation=validation)
         self.display.say(
             f"{amount(training.max_minutes, 'minute')} {are(training.max_minutes)} {amount(total, 'update')} here: "
             f"{update:.2f} s each, {validation:.1f} s a validation every {budget.valid_every:,}."
         )
-        return budget
+        return self._set_budget(Budget(**json.loads(self.group.tell(json.dumps(asdict(budget))))))
 
     def _seconds(self) -> float:
         """Seconds of this run, those before an interruption included."""

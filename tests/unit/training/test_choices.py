@@ -9,7 +9,6 @@ from headway.training.choices import (
     choose_size,
     default_tokens,
     estimate_epochs,
-    guess_updates,
     resolve,
     total_updates,
 )
@@ -135,16 +134,6 @@ def test_the_smallest_budget_wins_and_minutes_alone_are_not_known_yet():
     assert total(max_minutes=5) is None
     assert total(max_minutes=5, max_steps=70) == 70
     assert total() == 5000
-
-
-@pytest.mark.parametrize(
-    ("known", "step", "seconds", "guessed"),
-    [(None, 20, 30.0, 40), (35, 20, 30.0, 35), (None, 20, 90.0, 21), (35, 0, 0.0, 35), (None, 0, 0.0, 10**9)],
-)
-def test_while_a_minute_is_measured_it_is_guessed_from_the_minutes_before(
-    known: int | None, step: int, seconds: float, guessed: int
-):
-    assert guess_updates(TrainingSettings(max_minutes=1), known, step, seconds) == guessed
 
 
 def test_small_corpora_are_read_more_often():
