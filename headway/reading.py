@@ -10,7 +10,7 @@ from headway.directions import Direction, match_directions
 from headway.errors import RequestError
 from headway.export.ctranslate2 import POSITIONS as LONGEST
 from headway.text.sentences import segment
-from headway.text.tags import put_before
+from headway.text.tags import find_tags, put_before
 from headway.text.tokenizer import Tokenizer
 
 Languages = Sequence[str] | str  # one for all texts, or one for each
@@ -70,6 +70,7 @@ class Reader:
 
     def _find_prefixes(self, texts: Sequence[str], to: Languages, from_: Languages, source_prefix: str) -> list[str]:
         """What is put before each sentence of each text."""
+        self._check_tags(source_prefix)
         if isinstance(to, str) and isinstance(from_, str):
             return [match_directions(self.directions, to, from_)[0].prefix + source_prefix] * len(texts)
         asked = [[given] * len(texts) if isinstance(given, str) else given for given in (to, from_)]
@@ -77,6 +78,17 @@ class Reader:
         ways = list(zip(*asked, strict=True))
         found = {way: match_directions(self.directions, *way)[0].prefix for way in set(ways)}
         return [found[way] + source_prefix for way in ways]
+
+    def _check_tags(self, source_prefix: str) -> None:
+        """A tag that was not learned would be read as text. Of imported models nobody knows which they learned."""
+        if not self.tokenizer.tags or not (tags := find_tags(source_prefix)):
+            return
+        if not {*self.tokenizer.encode([source_prefix])[0][: len(tags)]} <= {*self.tokenizer.tags}:
+            learned = ", ".join(repr(prefix) for prefix in self.prefixes if find_tags(prefix))
+            raise RequestError(
+                f"The model has not learned the tag of the prefix {source_prefix!r}.",
+                f"Prefixes with tags that it learned: {learned or 'none'}.",
+            )
 
     def _find_own_prefix(self, text: str) -> str:
         prefix = next((prefix for prefix in self.prefixes if text.startswith(prefix)), "")

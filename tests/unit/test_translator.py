@@ -98,3 +98,11 @@ def test_a_direction_must_be_chosen_from_those_there_are(told: headway.Translato
     with pytest.raises(RequestError, match="2 texts and 1 to"):
         told.translate(["ash", "oak"], to=["de"])
     assert untold.translate([""], to="de", from_="en")[0].text == ""
+
+
+@pytest.mark.parametrize("prefix", ["<sport> ", "<news> <sport> ", "<news>"])
+def test_a_tag_that_the_model_has_not_learned_is_refused(told: headway.Translator, prefix: str) -> None:
+    with pytest.raises(RequestError) as refused:
+        told.translate([LINE], to="de", source_prefix=prefix, **FEW)
+    assert "<news> " in str(refused.value)
+    assert told.translate([LINE], to="de", source_prefix="sport: ", **FEW)  # words, as any text
