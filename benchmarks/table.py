@@ -14,6 +14,7 @@ from typing import Any
 
 from forecast import METRICS, tell
 from peers.chart import OURS, name_side
+from quality_answers import BASE
 
 from headway.atomic import write_file
 from headway.progress import duration
@@ -57,7 +58,7 @@ def list_results(directory: Path) -> list[Path]:
 
 def _order(path: Path) -> tuple[int, bool, str]:
     """As one would tell it: training first; of several sizes, tiny first."""
-    kinds = ("training", "decoding", "evaluation", "forecast", "family", "ablation", "scale")
+    kinds = ("training", "decoding", "evaluation", "forecast", "names", "family", "ablation", "scale")
     kind, _, size = path.stem.partition("-")
     return kinds.index(kind), size != "tiny", size
 
@@ -70,6 +71,7 @@ def read(path: Path, result: Result) -> list[Row]:
         "decoding": read_decoding,
         "evaluation": read_evaluation,
         "forecast": read_forecast,
+        "names": read_names,
         "family": read_family,
         "ablation": read_ablation,
         "scale": read_scale,
@@ -120,6 +122,16 @@ def read_forecast(result: Result) -> Iterator[Row]:
         what = f"{corpus['stem']}, {corpus['source']} to {corpus['target']}, {corpus['updates']:,} updates: on validation"
         for metric, title in METRICS.items():
             yield Row(f"{what}, {title}", f"{one['came'][metric]:.1f}", "foretold", tell(one["quality"][metric]))
+
+
+def read_names(result: Result) -> Iterator[Row]:
+    """What each change makes of names, beside base."""
+    bases = {answer["corpus"]: answer for answer in result["answers"] if answer["change"] == BASE}
+    for answer in result["answers"]:
+        if answer["change"] != BASE:
+            for kind, what in (("known", "that training had"), ("new", "that it had not")):
+                ours, without = (f"{one[kind]['percent_kept']} %" for one in (answer, bases[answer["corpus"]]))
+                yield Row(f"{answer['corpus']}, `{answer['change']}`: names carried over, {what}", ours, "base", without)
 
 
 def read_family(result: Result) -> Iterator[Row]:
