@@ -105,7 +105,7 @@ class Trainer:
         self._begun, self._ends = time.monotonic(), []
         self._seconds_before = self.state.seconds
         self._log_rewind()
-        (self._peak,) = self.group.sum(measure_peak(self.group.device))
+        (self._peak,) = self.group.sum(measure_peak(self.settings.training, self.group.device))
         with Interruption() as interruption:
             while not self.done():
                 try:
@@ -115,7 +115,7 @@ class Trainer:
 
     def rehearse(self, seconds: float) -> tuple[float, float]:
         """Make updates for so long and keep nothing: target tokens a second, and the share of the peak that they came to."""
-        (self._peak,) = self.group.sum(measure_peak(self.group.device))
+        (self._peak,) = self.group.sum(measure_peak(self.settings.training, self.group.device))
         begun, self._begun, self._seconds_before = False, time.monotonic(), 0.0
         for passes in itertools.cycle(self._updates_of_epoch()):
             self._compute_gradient(passes, stopping=False)

@@ -112,26 +112,28 @@ def ordinary_speed(training: TrainingSettings) -> float:
     return ORDINARY_CORE * min(asked, count_cores())
 
 
-def measure_peak(device: torch.device) -> float:
-    """FLOP/s of this process's best large fp32 matrix product; measured once for each number of threads."""
-    return _measure_peak(device, torch.get_num_threads())
+def measure_peak(training: TrainingSettings, device: torch.device) -> float:
+    """FLOP/s of this process's best large matrix product, as precise as the run's; measured once for each number of threads."""
+    return _measure_peak(DTYPES[training.precision or "fp32"], device, torch.get_num_threads())
 
 
 @cache
-def _measure_peak(device: torch.device, threads: int) -> float:
-    size = 8192 if device.type == "cuda" else 1536
-    return 2 * size**3 / min(_time_product(size, device) for _ in range(4))
+def _measure_peak(dtype: torch.dtype, device: torch.device, threads: int) -> float:
+    small, large = 256, 8192 if device.type == "cuda" else 1536
+    has_instructions = min(_time_product(small, dtype, device) for _ in range(2)) < 0.01  # seconds; bf16 may have none
+    size = large if has_instructions else small
+    return 2 * size**3 / min(_time_product(size, dtype, device) for _ in range(4))
 
 
 def measure_joint_peak(training: TrainingSettings, device: torch.device) -> float:
     """FLOP/s of all cores or GPUs that a run will use."""
     assert isinstance(training.processes, int) and training.threads
     with threads(min(count_cores(), training.processes * training.threads)):
-        return measure_peak(device) * (training.processes if device.type == "cuda" else 1)
+        return measure_peak(training, device) * (training.processes if device.type == "cuda" else 1)
 
 
-def _time_product(size: int, device: torch.device) -> float:
-    left, right = (torch.ones(size, size, device=device) for _ in range(2))
+def _time_product(size: int, dtype: torch.dtype, device: torch.device) -> float:
+    left, right = (torch.ones(size, size, dtype=dtype, device=device) for _ in range(2))
     start = time.perf_counter()
     float((left @ right)[0, 0])  # waits for a GPU
     return time.perf_counter() - start

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from headway.config import TrainingSettings
+from headway.training import machine
 from headway.training.machine import choose_division
 
 
@@ -18,3 +19,24 @@ def test_half_precision_is_for_processors_that_have_it_and_models_that_are_wide(
     for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"):
         monkeypatch.setattr(torch.cpu, name, lambda: False, raising=False)
     assert choose(512) == "fp32"
+
+
+def test_the_peak_is_that_of_the_precision_and_products_without_instructions_for_it_stay_small(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seconds, sizes = {torch.float32: 2e-12, torch.bfloat16: 1e-12}, []
+
+    def time_product(size: int, dtype: torch.dtype, device: torch.device) -> float:
+        sizes.append(size)
+        return size**3 * seconds[dtype]
+
+    def measure(precision: str) -> float:
+        machine._measure_peak.cache_clear()
+        return machine.measure_peak(TrainingSettings.model_validate({"precision": precision}), torch.device("cpu"))
+
+    monkeypatch.setattr(machine, "_time_product", time_product)
+    assert [measure("fp32"), measure("bf16")] == pytest.approx([1e12, 2e12]) and max(sizes) > 1000
+    seconds[torch.bfloat16] = 1e-9
+    sizes.clear()
+    assert measure("bf16") == pytest.approx(2e9) and max(sizes) < 500
+    machine._measure_peak.cache_clear()
