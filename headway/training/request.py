@@ -24,6 +24,7 @@ OF_TASKS: dict[str, tuple[Task, ...]] = {
     "prefix": ("translate",),
     "monolingual_target": ("translate",),
     "back_translation": ("translate",),
+    "other_names": ("translate",),
     "hidden": ("denoise", "span", "mlm"),
     "span": ("denoise", "span"),
     "whole_words": ("mlm",),

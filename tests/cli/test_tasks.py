@@ -245,7 +245,7 @@ def test_an_interrupted_run_of_any_task_ends_where_it_would_have(
         (["--task", "lm", "--sampling", "0.1"], 2, "cut one way only"),
         (["--task", "mlm", "--prefix", "a: "], 2, "has no --prefix"),
         (["--task", "lm", "--hidden", "0.5", "--norm", "post", "--shift", "2"], 2, "has no --hidden, --norm, --shift"),
-        (["--task", "denoise", "--r-drop", "1"], 2, "has no --r-drop"),
+        (["--task", "denoise", "--r-drop", "1", "--other-names", "2"], 2, "has no --other-names, --r-drop"),
         (
             ["--task", "span", "--attention-dropout", "0.1", "--word-dropout", "0.1"],
             2,
