@@ -81,7 +81,7 @@ def test_what_the_user_set_stays():
 
 def test_multi30k_gets_the_measured_recipe():
     training = resolved(29_000, 420_000).training
-    assert (training.batch_tokens, training.accumulate, training.learning_rate) == (2048, 1, pytest.approx(0.005))
+    assert (training.batch_tokens, training.accumulate, training.learning_rate) == (2048, 1, pytest.approx(0.006))
 
 
 def test_a_model_to_begin_with_moves_less_and_one_with_a_new_vocabulary_half_as_much_as_a_new_model():
@@ -105,7 +105,7 @@ def test_muon_takes_longer_steps_than_adam_in_narrow_models():
         assert muon.learning_rate and adam.learning_rate == pytest.approx(0.384 / d_model)
         return muon.learning_rate / adam.learning_rate
 
-    assert [times(d_model) for d_model in (32, 128, 256, 512, 1024)] == pytest.approx([5 / 3, 5 / 3, 2**0.5, 1, 1])
+    assert [times(d_model) for d_model in (32, 128, 256, 512, 1024)] == pytest.approx([2, 2, 2**0.5, 1, 1])
 
 
 def test_new_translators_learn_with_muon_and_what_follows_the_paper_or_goes_on_with_adam():
