@@ -193,14 +193,12 @@ def ask(core: int, name: str, change: str, seed: int, options: argparse.Namespac
 
 
 def train(core: int, name: str, change: str, seed: int, options: argparse.Namespace) -> tuple[Path, dict[str, Any]]:
-    """The run of one model, unless it is there, and the plan of it."""
+    """The run of one model, and what it comes to; one that is there is looked at, and refused if its settings were others."""
     run, words = find_place(options.work, name, change, seed), list(list_words(name, change, seed, options))
-    thousand = json.loads(call(core, run, "plan", *words, "--max-steps", 1000, "--seconds", 0, "--json"))
-    words += ["--max-steps", round(1000 * count_operations(name) / thousand["flops"])]
-    plan = json.loads(call(core, run, "plan", *words, "--seconds", 0, "--json"))
-    if not (run / "test.jsonl").exists():
-        call(core, run, "train", *words, "--out", run)
-    return run, plan
+    plan = json.loads(call(core, run, "plan", *words, "--max-steps", 1000, "--seconds", 0, "--json"))
+    steps = round(1000 * count_operations(name) / plan["flops"])
+    call(core, run, "train", *words, "--max-steps", steps, "--out", run)
+    return run, {**plan, "steps": steps, "epochs": steps / 1000 * plan["epochs"]}
 
 
 def count_operations(name: str) -> float:

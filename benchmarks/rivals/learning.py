@@ -19,17 +19,16 @@ from headway.data.store import Store
 from headway.errors import TrainingError
 from headway.models.weights import average_weights, set_weights
 from headway.progress import Display
-from headway.training.choices import VALIDATIONS, Budget, choose_budget, default_warmup
+from headway.training.choices import Budget, default_warmup
 from headway.training.group import Group
 from headway.training.learner import Learner
 from headway.training.log import MetricsLog
-from headway.training.minutes import MEASURED, VALIDATION_SHARE
+from headway.training.minutes import UNKNOWN, is_measured, turn_into_updates
 from headway.training.optimizer import learning_rate
 from headway.training.update import compute_gradient
 from headway.training.validation import Validation, Validator
 
 REPORT_EVERY = 10  # updates
-UNKNOWN = 10**9  # updates, while minutes are being measured: the rate does not fall yet
 Weights = dict[str, Tensor]
 Keep = Callable[[Weights], None]
 
@@ -131,14 +130,11 @@ class Learning:
         """Turn minutes into updates, once, after a start long enough to know what one takes here, and a validation."""
         assert self.training.max_minutes
         allowed = 60 * self.training.max_minutes
-        enough = (self.step >= 20 and self.seconds >= min(60.0, MEASURED * allowed)) or self.seconds >= 0.2 * allowed
-        if not self.group.tell("now" if enough else ""):
+        if not self.group.tell("now" if is_measured(self.training, self.step, self.seconds) else ""):
             return
         each, validation = self.updating / self.step, self.validator.measure(self.learner.model)
         left = max(0.0, allowed - self.seconds - validation)
-        validations = int(min(VALIDATIONS, max(1.0, VALIDATION_SHARE * left / validation)))
-        total = self.step + max(1, round((left - validations * validation) / each))
-        budget = choose_budget(self.training, total, validations)
+        total, budget = turn_into_updates(self.training, self.step, None, left=left, update=each, validation=validation)
         self.budget = Budget(**json.loads(self.group.tell(json.dumps(asdict(budget)))))
         self.display.say(
             f"{amount(self.training.max_minutes, 'minute')} {are(self.training.max_minutes)} {amount(total, 'update')} here: "

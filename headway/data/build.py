@@ -22,7 +22,7 @@ from headway.data.filters import LengthFilter, is_blank
 from headway.data.names import Renamer, gather_names
 from headway.data.pairtext import PairWriter, write_directions
 from headway.data.readers import Corpus, Pair, count_lines
-from headway.data.split import DigestCollector, Digests, Hashes, Mask, Split, among, cut, default_held_out, digest
+from headway.data.split import DigestCollector, Digests, Hashes, Mask, among, cut, default_held_out, digest
 from headway.data.store import StoreWriter
 from headway.errors import DataError
 from headway.text.class_names import ClassNames
@@ -105,7 +105,9 @@ def build(settings: Settings, corpora: Corpora, directory: Path, on_progress: Pr
         for part, purpose in ((corpora.valid, "validate"), (corpora.test, "test"))
     )
     digests, labels = _survey(settings, corpora, facts, on_progress)
-    split = _split(settings, corpora, digests, valid, test)
+    given = _digest_all(corpora, [*(valid or []), *(test or [])])
+    size = _choose_held_out(settings, corpora, digests)
+    split = cut(digests, valid=size if valid is None else 0, test=size if test is None else 0, apart_from=given)
     held_out = np.zeros(len(digests.usable), np.bool_)
     held_out[split.valid] = held_out[split.test] = True
     in_training = digests.usable & ~split.leaking & ~held_out
@@ -115,8 +117,7 @@ def build(settings: Settings, corpora: Corpora, directory: Path, on_progress: Pr
     if corpora.task == "classify":
         _check_labels(corpora, valid, test, tokenizers.target)
     tokenizers.save(directory / "tokenizer")
-    given = _digest_all(corpora, [*(valid or []), *(test or [])])
-    apart = {*given.tolist(), *digests.source[held_out].tolist(), *digests.target[held_out].tolist()}
+    apart = np.concatenate([given, digests.source[held_out], digests.target[held_out]])
     rename = _prepare_renaming(settings, corpora, in_training, apart, facts, on_progress)
     kept, cut_off = _tokenise(settings, corpora, in_training, held_out, rename, tokenizers, directory, facts, on_progress)
 
@@ -210,13 +211,9 @@ def _survey(settings: Settings, corpora: Corpora, facts: Facts, on_progress: Pro
     return collector.finish(), labels
 
 
-def _split(
-    settings: Settings, corpora: Corpora, digests: Digests, valid: list[DirectedPair] | None, test: list[DirectedPair] | None
-) -> Split:
+def _choose_held_out(settings: Settings, corpora: Corpora, digests: Digests) -> int:
     least = LEAST_HELD_OUT if settings.data.task == "classify" else len(corpora.learned)
-    size = settings.data.held_out or default_held_out(int(digests.usable.sum()), least)
-    apart_from = _digest_all(corpora, [*(valid or []), *(test or [])])
-    return cut(digests, valid=size if valid is None else 0, test=size if test is None else 0, apart_from=apart_from)
+    return settings.data.held_out or default_held_out(int(digests.usable.sum()), least)
 
 
 def _digest_all(corpora: Corpora, part: list[DirectedPair]) -> Hashes:
@@ -296,7 +293,7 @@ def choose_marks(task: Task, family: str | None) -> list[str]:
 
 
 def _prepare_renaming(
-    settings: Settings, corpora: Corpora, in_training: Mask, apart: set[int], facts: Facts, on_progress: Progress
+    settings: Settings, corpora: Corpora, in_training: Mask, apart: Hashes, facts: Facts, on_progress: Progress
 ) -> Rename:
     """What makes pairs with other names of a pair of a corpus; none that has a sentence of those that are to stand apart."""
     times = settings.data.other_names
@@ -310,12 +307,12 @@ def _prepare_renaming(
                 on_progress("Gathering names", row, facts.pairs_read)
             yield pair
 
-    renamer = Renamer(gather_names(read()))
+    renamer, forbidden = Renamer(gather_names(read)), set(apart.tolist())
 
     def rename(corpus: Corpus, pair: Pair) -> list[Pair]:
         source, target = pair
         made = renamer.rename((source.removeprefix(corpus.prefix), target), times)
-        return [(corpus.prefix + a, b) for a, b in made if not {digest(a), digest(b)} & apart]
+        return [(corpus.prefix + a, b) for a, b in made if not {digest(a), digest(b)} & forbidden]
 
     return rename
 
@@ -333,6 +330,7 @@ def _tokenise(
 ) -> tuple[Mask, dict[int, DirectedPair]]:
     """Third pass: write the ids of the pairs that pass the filter. Which they were, and the held-out pairs by their row."""
     limits = corpora.limits(settings)
+    size = max(1, PART // (1 + settings.data.other_names))  # of a part, so that all that is made of it fits into memory
     kept = np.zeros(len(in_training), np.bool_)
     cut_off: dict[int, DirectedPair] = {}
     row = 0
@@ -342,7 +340,7 @@ def _tokenise(
     ):
         for corpus in corpora.train:
             pairs = iter(corpus)
-            while part := list(islice(pairs, PART)):
+            while part := list(islice(pairs, size)):
                 cut_out = compress(enumerate(part, row), held_out[row : row + len(part)])
                 cut_off.update((place, (pair, corpus.direction)) for place, pair in cut_out)
                 places = np.flatnonzero(in_training[row : row + len(part)]).tolist()

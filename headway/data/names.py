@@ -6,27 +6,31 @@ with other names, half of them made up, it learns to carry over what stands ther
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 
 from headway.data.readers import Pair
 from headway.data.split import digest
+from headway.text.normalize import normalize
 
 SHORTEST = 2  # characters: "I" is no name
 KEPT_DIGITS = 2  # of a number, its last ones: in many languages they choose the form of the word beside it
 MADE_UP = 0.5  # of the new names
-_WORD = re.compile(r"\w+(?:-\w+)*")
+_PART = r"\w[\w\u0300-\u036f]*"  # accents that no letter of their own has are not of \w
+_WORD = re.compile(rf"{_PART}(?:-{_PART})*")
 
 
-def gather_names(pairs: Iterable[Pair]) -> list[str]:
+def gather_names(read: Callable[[], Iterable[Pair]]) -> list[str]:
     """Words with a capital that stand in both sentences of a pair, and do so more often than anywhere without the capital:
-    English and German may both begin with `In`, but mostly it is not written so.
+    English and German may both begin with `In`, but mostly it is not written so. Reads twice, so as not to count every word.
     """
     alike: Counter[str] = Counter()
-    lower: Counter[str] = Counter()
-    for pair in pairs:
+    for pair in read():
         alike.update(word for word in find_alike(pair) if word[0].isupper() and len(word) >= SHORTEST)
-        lower.update(word for text in pair for word in _WORD.findall(text) if word[0].islower())
+    lower = dict.fromkeys((word.lower() for word in alike), 0)
+    for pair in read():
+        for word in (word for text in pair for word in find_words(text) if word in lower):
+            lower[word] += 1
     return sorted(word for word, times in alike.items() if times > lower[word.lower()])
 
 
@@ -36,20 +40,21 @@ class Renamer:
     """
 
     def __init__(self, known: Sequence[str], others: Sequence[str] | None = None) -> None:
-        self._known, self._others = frozenset(known), others or known
+        self._known, self._others = frozenset(known), known if others is None else others
 
     def rename(self, pair: Pair, times: int) -> list[Pair]:
-        """So many pairs like this one, each with other names and numbers; none if there is nothing in it to replace."""
+        """Up to so many pairs like this one, with other names and numbers, none twice; none if there is nothing to replace."""
         old = sorted(word for word in find_alike(pair) if word in self._known or _is_number(word))
         if not old:
             return []
         draw = Random(digest("\t".join(pair)))
-        return [_replace(pair, {word: self._draw_other(word, draw) for word in old}) for _ in range(times)]
+        made = [_replace(pair, {word: self._draw_other(word, draw) for word in old}) for _ in range(times)]
+        return [new for new in dict.fromkeys(made) if new != _normalize(pair)]
 
     def _draw_other(self, word: str, draw: Random) -> str:
         if _is_number(word):
             changed = len(word) - KEPT_DIGITS
-            return str(draw.randrange(10 ** (changed - 1), 10**changed)) + word[changed:]
+            return draw.choice("123456789") + "".join(draw.choices("0123456789", k=changed - 1)) + word[changed:]
         one, two = draw.choice(self._others), draw.choice(self._others)
         if draw.random() >= MADE_UP:
             return one
@@ -58,8 +63,12 @@ class Renamer:
 
 def find_alike(pair: Pair) -> set[str]:
     """The words that both sentences have."""
-    source, target = (set(_WORD.findall(text)) for text in pair)
+    source, target = (set(find_words(text)) for text in pair)
     return source & target
+
+
+def find_words(text: str) -> list[str]:
+    return _WORD.findall(normalize(text))
 
 
 def _is_number(word: str) -> bool:
@@ -67,5 +76,10 @@ def _is_number(word: str) -> bool:
 
 
 def _replace(pair: Pair, new: dict[str, str]) -> Pair:
-    source, target = (_WORD.sub(lambda found: new.get(found[0], found[0]), text) for text in pair)
+    source, target = (_WORD.sub(lambda found: new.get(found[0], found[0]), text) for text in _normalize(pair))
     return source, target
+
+
+def _normalize(pair: Pair) -> Pair:
+    source, target = pair
+    return normalize(source), normalize(target)

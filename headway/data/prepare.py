@@ -72,8 +72,9 @@ class Prepared:
 
     @property
     def pairs_per_epoch(self) -> int:
-        """Each corpus counted as often as its weight takes it."""
-        return round(sum((end - start) * weight for start, end, weight in self.train.segments))
+        """Each corpus counted as often as its weight takes it, without what was made of others with other names."""
+        pairs = sum((end - start) * weight for start, end, weight in self.train.segments)
+        return round(pairs * self.facts.pairs_kept / len(self.train))
 
     def held_out(self, part: Literal["valid", "test"]) -> Examples:
         """A held-out part in ids."""
@@ -323,8 +324,9 @@ def _differences(directory: Path, wanted: dict[str, Any]) -> list[str]:
         vocab_size = "tokenizer.vocab_size"
         if found["settings"][vocab_size] is None and wanted["settings"][vocab_size] == found["facts"]["vocab_asked"]:
             found["settings"][vocab_size] = found["facts"]["vocab_asked"]  # asking for what was chosen changes nothing
+        before = {**_settings_that_matter(Settings()), **found["settings"]}  # what was not known then was off
         files = tell_changes(found["fingerprints"], wanted["fingerprints"])
-        return files + [f"setting {change}" for change in tell_changes(found["settings"], wanted["settings"])]
+        return files + [f"setting {change}" for change in tell_changes(before, wanted["settings"])]
     except (OSError, ValueError, KeyError, TypeError):
         return [f"{path} is damaged"]
 

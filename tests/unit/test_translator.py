@@ -8,6 +8,7 @@ from small_models import write_model
 import headway
 from headway.directions import list_directions
 from headway.errors import RequestError
+from headway.reading import Reader
 
 TAGS = ("<2de>", "<2twi>", "<news>")
 LINE = "Ash oak. Elm fir pine."
@@ -106,3 +107,11 @@ def test_a_tag_that_the_model_has_not_learned_is_refused(told: headway.Translato
         told.translate([LINE], to="de", source_prefix=prefix, **FEW)
     assert "<news> " in str(refused.value)
     assert told.translate([LINE], to="de", source_prefix="sport: ", **FEW)  # words, as any text
+
+
+def test_a_prefix_of_the_training_text_is_taken_whatever_its_vocabulary_makes_of_it(told: headway.Translator) -> None:
+    """A model that was gone on with keeps its vocabulary, and learns a new tag as text."""
+    reader = told.reader
+    gone_on_with = Reader(reader.tokenizer, reader.directions, [*reader.prefixes, "<sport> "], reader.lines)
+    (ids,) = gone_on_with.cut_whole([LINE], "de", "", "<sport> ")
+    assert reader.tokenizer.decode([ids])[0].endswith(f"<sport> {LINE}")

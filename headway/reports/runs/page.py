@@ -132,6 +132,7 @@ def _count_losses(facts: Facts) -> list[tuple[str, int, float]]:
     cut = (0 if facts.valid_given else facts.valid_pairs) + (0 if facts.test_given else facts.test_pairs)
     counted = [
         ("kept for training", facts.pairs_kept),
+        ("made of those, with other names", facts.renamed),
         ("held out for validation and test", cut),
         ("left out: they repeat a sentence that is held out", facts.leaking),
         ("dropped: blank", facts.dropped["blank"]),

@@ -1,43 +1,17 @@
 import json
-import random
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
+from made_up_words import WORDS, files_of, make_pairs, make_settings, training_text, write_corpus
 
-from headway.config import Settings, build_settings
 from headway.data import build
 from headway.data.objectives import Translation
 from headway.data.pairtext import PairWriter, read_pairs
-from headway.data.prepare import Prepared, fingerprint, prepare, why_rebuild
+from headway.data.prepare import fingerprint, prepare, why_rebuild
 from headway.directions import list_directions
 from headway.errors import DataError, RequestError
 from headway.training.choices import count_tokens
-
-WORDS = ["".join(random.Random(i).choices("abcdefghijklmnopqrstuvwxyz", k=5)) for i in range(80)]
-
-
-def make_pairs(count: int, seed: int = 1) -> list[tuple[str, str]]:
-    draw = random.Random(seed)
-    sentences = [" ".join(draw.choices(WORDS, k=draw.randint(4, 9))) for _ in range(count)]
-    return [(sentence, sentence.upper()) for sentence in sentences]
-
-
-def write_corpus(stem: Path, pairs: list[tuple[str, str]]) -> str:
-    for language, side in (("en", 0), ("de", 1)):
-        Path(f"{stem}.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs), encoding="utf-8")
-    return str(stem)
-
-
-def make_settings(train: str | list[str], *, tokenizer: dict[str, Any] | None = None, seed: int = 1, **data: Any) -> Settings:
-    return build_settings(
-        {
-            "data": {"train": [train] if isinstance(train, str) else train, "from": "en", "to": "de", **data},
-            "tokenizer": {"vocab_size": 400, **(tokenizer or {})},
-            "training": {"seed": seed},
-        }
-    )
 
 
 @pytest.fixture
@@ -45,18 +19,8 @@ def stem(tmp_path: Path) -> str:
     return write_corpus(tmp_path / "train", make_pairs(300))
 
 
-def files_of(directory: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
-
-
 def times_of(directory: Path) -> dict[str, int]:
     return {str(path): path.stat().st_mtime_ns for path in directory.rglob("*")}
-
-
-def training_text(prepared: Prepared) -> list[tuple[str, str]]:
-    store, tokenizers = prepared.train, prepared.tokenizers
-    sources = tokenizers.source.decode([store.source(i) for i in range(len(store))])
-    return list(zip(sources, tokenizers.target.decode([store.target(i) for i in range(len(store))]), strict=True))
 
 
 def test_the_parts_make_up_the_corpus_and_share_no_sentence(stem: str, tmp_path: Path) -> None:
@@ -420,66 +384,3 @@ def test_held_out_parts_have_the_directions_that_they_have(stem: str, tmp_path: 
     assert prepared.valid[0][0].startswith("<2de> <a> ") and prepared.valid[1][0].startswith("<2en> <b> ")  # in turn
     first = prepared.tokenizers.source.encode([prepared.valid[1][0]])[0][:2]
     assert prepared.tokenizers.source.pieces(first) == ["<2en>", "<b>"]
-
-
-def make_named(count: int) -> list[tuple[str, str]]:
-    """Every second pair has one of eight names."""
-    names = ["Tom", "Mary", "Ama", "Kofi", "Boston", "Tokyo", "Yaw", "Esi"]
-    return [
-        (f"{names[i % 8]} {source}", f"{target} {names[i % 8]}") if i % 2 else (source, target)
-        for i, (source, target) in enumerate(make_pairs(count))
-    ]
-
-
-def test_pairs_with_other_names_join_those_that_they_are_made_of(tmp_path: Path):
-    stem = write_corpus(tmp_path / "train", make_named(300))
-    plain = prepare(make_settings(stem), tmp_path / "plain")
-    prepared = prepare(make_settings(stem, other_names=2), tmp_path / "out")
-    text, facts = training_text(prepared), prepared.facts
-    named = [pair for pair in training_text(plain) if pair[0][0].isupper()]
-    assert facts.pairs_kept == len(plain.train) and facts.renamed == 2 * len(named) == len(text) - len(plain.train)
-    assert [pair for pair in text if pair in set(training_text(plain))][: len(plain.train)] == training_text(plain)
-    for source, target in text:
-        assert source.upper().split()[1:] == target.upper().split()[:-1] or source.upper() == target
-    assert any("made of them with other names" in line for line in prepared.summary())
-    assert prepared.valid == plain.valid and prepared.test == plain.test
-    assert files_of(tmp_path / "out") == files_of(prepare(make_settings(stem, other_names=2), tmp_path / "again").directory)
-
-
-def test_other_names_make_no_sentence_that_is_held_out(tmp_path: Path):
-    """Of few names and one sentence, which all make each other."""
-    names = ["Tom", "Mary", "Ama", "Kofi", "Boston", "Tokyo", "Yaw", "Esi"]
-    pairs = [(f"{one} sees {two}", f"{one} sieht {two}") for one in names for two in names if one != two]
-    prepared = prepare(make_settings(write_corpus(tmp_path / "train", pairs), other_names=20, held_out=10), tmp_path / "out")
-    held_out = {sentence for pair in [*prepared.valid, *prepared.test] for sentence in pair}
-    text = training_text(prepared)
-    assert len(held_out) == 40 and prepared.facts.renamed > 300
-    assert not held_out & {sentence for pair in text for sentence in pair}
-    given = write_corpus(tmp_path / "valid", pairs[:10])
-    prepared = prepare(
-        make_settings(write_corpus(tmp_path / "rest", pairs[10:]), other_names=20, valid=given), tmp_path / "two"
-    )
-    assert prepared.facts.valid_overlap == 0 and not {pair[0] for pair in pairs[:10]} & {
-        pair[0] for pair in training_text(prepared)
-    }
-
-
-def test_other_names_keep_the_prefix_and_its_corpus(tmp_path: Path):
-    first, second = (write_corpus(tmp_path / name, make_named(100)) for name in ("first", "second"))
-    settings = make_settings([f"{first}:2", second], other_names=1, prefix=["", "News: "])
-    prepared = prepare(settings, tmp_path / "out")
-    (start, middle, twice), (_, end, once) = prepared.train.segments
-    text = training_text(prepared)
-    assert (twice, once) == (2, 1) and middle - start == end - middle == len(text) // 2
-    assert not any(source.startswith("News: ") for source, _ in text[:middle])
-    assert all(source.startswith("News: ") for source, _ in text[middle:])
-    assert sum(source.removeprefix("News: ")[0].isupper() for source, _ in text[middle:]) == 2 * prepared.facts.renamed // 2
-
-
-def test_other_names_are_cut_anew_each_epoch_too(tmp_path: Path):
-    stem = write_corpus(tmp_path / "train", make_named(300))
-    prepared = prepare(make_settings(stem, other_names=1, tokenizer={"sampling": 0.3}), tmp_path / "out")
-    sampled = prepared.store_of_epoch(0)
-    decode = prepared.tokenizers.source.decode
-    assert len(sampled) == len(prepared.train) > prepared.facts.pairs_kept
-    assert decode([sampled.source(i) for i in range(len(sampled))]) == [source for source, _ in training_text(prepared)]
