@@ -81,13 +81,16 @@ class Reader:
 
     def _check_tags(self, source_prefix: str) -> None:
         """A tag that was not learned would be read as text. Of imported models nobody knows which they learned."""
-        if not self.tokenizer.tags or source_prefix in self.prefixes or not (tags := find_tags(source_prefix)):
+        tags = find_tags(source_prefix)
+        if taken := {one.prefix.strip() for one in self.directions} & {*tags}:
+            raise RequestError(f"The prefix {source_prefix!r} has {min(taken)}, the tag of a language.", "Give --to instead.")
+        if not self.tokenizer.tags or source_prefix in self.prefixes or not tags:
             return
         if not {*self.tokenizer.encode([source_prefix])[0][: len(tags)]} <= {*self.tokenizer.tags}:
             learned = ", ".join(repr(prefix) for prefix in self.prefixes if find_tags(prefix))
             raise RequestError(
                 f"The model has not learned the tag of the prefix {source_prefix!r}.",
-                f"Prefixes with tags that it learned: {learned or 'none'}. A language to translate into is chosen by --to.",
+                f"Prefixes with tags that it learned: {learned or 'none'}.",
             )
 
     def _find_own_prefix(self, text: str) -> str:

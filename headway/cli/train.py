@@ -32,7 +32,7 @@ from headway.cli.again import headway_command, resumable
 from headway.cli.settings import COMMAND, ConfigFile, given_settings, read_settings, takes_settings
 
 __all__ = ["COMMAND", "run"]
-SAMPLES = 5  # translations shown at the end
+SAMPLES, LONGEST = 5, 300  # translations shown at the end, and how many characters of each
 
 
 @takes_settings
@@ -52,7 +52,7 @@ def run(
     with Display() as display, resumable():
         result = run_training(settings, out, display)
     for one in result.tested[:SAMPLES]:
-        print("\n".join(f"  {name:12} {text}" for name, text in one.tell().items()) + "\n", file=sys.stderr)
+        print("\n".join(f"  {name:12} {_shorten(text)}" for name, text in one.tell().items()) + "\n", file=sys.stderr)
     print(f"Model: {result.model}  (learning curve, settings and test results in {result.directory})", file=sys.stderr)
     option = tell_option(read_manifest(result.model).directions)
     if settings.data.prefix and all(settings.data.prefix):  # no source was ever without one
@@ -62,6 +62,11 @@ def run(
         print(f"Page:  {result.page}  (scores with intervals, curves, settings: open it in a browser)", file=sys.stderr)
     if result.gained:
         print(f"\n{result.gained}", file=sys.stderr)
+
+
+def _shorten(text: str) -> str:
+    """A model that has learned little may go on without end."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
 
 
 def _suggest(task: str, model: str, option: str) -> str:

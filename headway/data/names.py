@@ -21,17 +21,23 @@ _WORD = re.compile(rf"{_PART}(?:-{_PART})*")
 
 
 def gather_names(read: Callable[[], Iterable[Pair]]) -> list[str]:
-    """Words with a capital that stand in both sentences of a pair, and do so more often than anywhere without the capital:
-    English and German may both begin with `In`, but mostly it is not written so. Reads twice, so as not to count every word.
+    """Words with a capital that stand in both sentences of a pair, and do so more often than in one of the two alone (Mary is
+    mostly Maria) and than anywhere without the capital: English and German may both begin with `In`, but mostly it is not
+    written so. Reads twice, so as not to count every word.
     """
     alike: Counter[str] = Counter()
     for pair in read():
         alike.update(word for word in find_alike(pair) if word[0].isupper() and len(word) >= SHORTEST)
-    lower = dict.fromkeys((word.lower() for word in alike), 0)
+    lower, alone = dict.fromkeys((word.lower() for word in alike), 0), dict.fromkeys(alike, 0)
     for pair in read():
-        for word in (word for text in pair for word in find_words(text) if word in lower):
-            lower[word] += 1
-    return sorted(word for word, times in alike.items() if times > lower[word.lower()])
+        source, target = map(find_words, pair)
+        for word in {*source} ^ {*target}:
+            if word in alone:
+                alone[word] += 1
+        for word in [*source, *target]:
+            if word in lower:
+                lower[word] += 1
+    return sorted(word for word, times in alike.items() if times > max(alone[word], lower[word.lower()]))
 
 
 class Renamer:
@@ -44,12 +50,14 @@ class Renamer:
 
     def rename(self, pair: Pair, times: int) -> list[Pair]:
         """Up to so many pairs like this one, with other names and numbers, none twice; none if there is nothing to replace."""
+        words = {word for text in pair for word in find_words(text)}
         old = sorted(word for word in find_alike(pair) if word in self._known or _is_number(word))
-        if not old:
+        if not old or any(word != name and word.startswith(name) for name in old for word in words):  # Tom's, Toms
             return []
         draw = Random(digest("\t".join(pair)))
-        made = [_replace(pair, {word: self._draw_other(word, draw) for word in old}) for _ in range(times)]
-        return [new for new in dict.fromkeys(made) if new != _normalize(pair)]
+        drawn = [[self._draw_other(word, draw) for word in old] for _ in range(times)]
+        new = [names for names in drawn if len({*names}) == len(names) and not words & {*names}]
+        return list(dict.fromkeys(_replace(pair, dict(zip(old, names, strict=True))) for names in new))
 
     def _draw_other(self, word: str, draw: Random) -> str:
         if _is_number(word):
@@ -76,10 +84,5 @@ def _is_number(word: str) -> bool:
 
 
 def _replace(pair: Pair, new: dict[str, str]) -> Pair:
-    source, target = (_WORD.sub(lambda found: new.get(found[0], found[0]), text) for text in _normalize(pair))
+    source, target = (_WORD.sub(lambda found: new.get(found[0], found[0]), normalize(text)) for text in pair)
     return source, target
-
-
-def _normalize(pair: Pair) -> Pair:
-    source, target = pair
-    return normalize(source), normalize(target)

@@ -62,4 +62,5 @@ def randomise(
 
 
 def _share(values: np.ndarray, difference: float) -> float:
-    return (int((values > difference).sum()) + 1) / (len(values) + 1)
+    """Of no difference, all draws are as large. sacreBLEU finds it highly significant where no draw is larger either."""
+    return (int((values > difference).sum()) + 1) / (len(values) + 1) if difference else 1.0

@@ -73,9 +73,12 @@ def check_request(settings: Settings) -> None:
     _check_back_translation(settings)
     choose_task(settings.training, task)
     if task == "translate":
-        directions_of(settings)
+        of_directions = {one.prefix.strip() for one in directions_of(settings)}
         for prefix in settings.data.prefix:
-            find_tags(prefix)
+            if taken := of_directions & {*find_tags(prefix)}:
+                raise RequestError(
+                    f"The prefix {prefix!r} has {min(taken)}, which is the tag of a language in this run.", "Take another word."
+                )
     if task == "lm" and (settings.model.max_positions or settings.data.max_length) < settings.data.max_length:
         raise RequestError(
             f"A model of {settings.model.max_positions} positions cannot read {settings.data.max_length} pieces at once.",
@@ -105,13 +108,15 @@ def check_start(settings: Settings, start: Bundle) -> None:
     given = _find_given(settings.model) if new else {**_find_given(settings.model), **_find_given(settings.tokenizer)}
     own = {**vars(start.manifest.architecture), **vars(start.manifest.tokenizer), "family": kind}
     free = own.keys() & FREE
-    other = [_option(name) for name, value in given.items() if name not in free and own.get(name) != value]
+    other = {name: value for name, value in given.items() if name not in free and own.get(name) != value}
     if other:
         has = "shape" if new else "shape and vocabulary"
         may = [*map(_option, sorted(free)), *(["settings of the tokenizer"] if new else [])]
+        is_vocabulary = settings.data.task == "translate" and _find_given(settings.tokenizer).keys() & other.keys()
+        more = " --vocabulary new learns another vocabulary." if is_vocabulary else ""
         raise RequestError(
-            f"{start.directory} has its own {has}, which {', '.join(other)} would change.",
-            f"Leave that out; only {', '.join(may)} may be given.",
+            f"{start.directory} has its own {has}, which {', '.join(map(_option, other))} would change.",
+            f"Leave that out; only {', '.join(may)} may be given.{more}",
         )
 
 

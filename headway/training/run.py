@@ -123,9 +123,9 @@ def run_training(settings: Settings, out: Path, display: Display, scope: Scope |
         orders, prepared = prepare_run(settings, out, display, torchrun)
         with lead(orders, prepared, display, _bundle_writer(orders, prepared, scope), torchrun) as trainer:
             display.say(describe(trainer))
+            _refuse_smaller_budget(trainer)
             if orders.checkpoint:
                 display.say(f"Going on from update {trainer.state.step:,}, as saved in {orders.checkpoint}.")
-            _refuse_smaller_budget(trainer)
             if trainer.done():
                 display.say(f"This run is complete; to train longer, give it a larger {_what_ended(trainer)}.")
             trainer.write_settings()
@@ -205,6 +205,12 @@ def make_choices(
 
 def _tell_choices(asked: Settings, chosen: Settings, prepared: Prepared, start: Bundle | None) -> Iterator[str]:
     """What one might not expect."""
+    training = chosen.training
+    if training.max_steps and (training.warmup or 0) >= training.max_steps:
+        yield (
+            f"The warm-up of {amount(training.warmup or 0, 'update')} is as long as the training or longer: the rate gets no "
+            f"further than {training.max_steps / training.warmup:.0%} of its peak. --warmup makes it shorter."
+        )
     if start:
         kept = {str(one) for one in directions_of(asked)}
         left = [str(one) for one in start.manifest.directions if str(one) not in kept]

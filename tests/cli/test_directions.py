@@ -129,3 +129,13 @@ def test_one_of_its_directions_alone_is_gone_on_with_by_its_tag(stem: Path, both
 def test_what_cannot_be_learned(stem: Path, tmp_path: Path, headway, options: list[str], code: int, told: str) -> None:
     result = headway("train", "--train", stem, *options, "--out", tmp_path / "run", *SMALL)
     assert result.code == code and told in result.err
+
+
+def test_the_tag_of_a_language_is_no_prefix(both_ways: Path, stem: Path, tmp_path: Path, headway) -> None:
+    text = tmp_path / "text"
+    text.write_text("copy ash\n")
+    wrong = headway("translate", both_ways / "best", text, "--to", "de", "--source-prefix", "<2en> ")
+    assert wrong.code == 2 and "has <2en>, the tag of a language. Give --to instead." in " ".join(wrong.err.split())
+    options = ("--train", stem, "--from", "en,de", "--to", "en,de", "--prefix", "<2de> ", *SMALL, "--out", tmp_path / "run")
+    wrong = headway("train", *options)
+    assert wrong.code == 2 and "which is the tag of a language in this run" in wrong.err and not (tmp_path / "run").exists()

@@ -367,6 +367,7 @@ def test_a_loss_that_explodes_again_and_again_stops_the_run(tmp_path: Path, corp
     more = ("--max-steps", 100, "--valid-every", 1, "--learning-rate", 3e6, "--clip", 0, "--warmup", 1000, "--patience", 0)
     result = headway(*train_command(corpus, tmp_path / "run", *more))
     assert result.code == 1
+    assert "The warm-up of 1,000 updates is as long as the training or longer" in result.err and "10% of its peak" in result.err
     assert result.err.count("with half the learning rate from there on") == 2
     assert "for the third time" in result.err and "learning rate that is too high" in result.err
     kept = {f"The last good state is {path}." for path in (tmp_path / "run" / "checkpoints").iterdir()}

@@ -59,6 +59,15 @@ def test_it_begins_with_what_the_model_knows(run: Path, dutch: Path, tmp_path: P
     assert (facts.target_language, facts.tokenizer.kind, facts.architecture.target_vocab) == ("nl", "unigram", len(ours))
 
 
+def test_another_size_of_the_vocabulary_is_a_new_one(run: Path, corpus: Path, tmp_path: Path, headway) -> None:
+    more = ("--from", "en", "--to", "de", "--vocab-size", 310, "--batch-tokens", 512, "--out", tmp_path / "out", *ONE)
+    refused = headway("train", "--init", run / "best", "--train", corpus, *more)
+    assert refused.code == 2 and "which --vocab-size would change" in refused.err
+    assert "--vocabulary new learns another vocabulary." in refused.err
+    result = headway("train", "--init", run / "best", "--train", corpus, *more, "--vocabulary", "new")
+    assert result.code == 0, result.err
+
+
 def test_an_interrupted_transfer_ends_where_it_would_have(run: Path, dutch: Path, tmp_path: Path, headway) -> None:
     def train(out: Path, steps: int) -> bytes:
         budget = ["--max-steps", steps, "--schedule", "inverse-sqrt", "--warmup", 2, "--valid-every", 2, "--sampling", 0.1]

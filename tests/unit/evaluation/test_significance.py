@@ -139,3 +139,10 @@ def test_ties_are_counted_as_sacrebleu_counts_them() -> None:
     _, results = PairedTest(systems, {"ter": metric}, [references], test_type="ar", n_samples=400)()
     one, other = extract([first, second], [references])
     assert randomise(one, [other], 400)[0]["ter"] == results["TER"][1].p_value < 0.9
+
+
+def test_no_difference_is_not_significant() -> None:
+    """sacreBLEU's p is the smallest that there is where all draws of two hopeless systems are 0 too."""
+    assert find_bootstrap_p(0.0, np.zeros(100)) == find_seeds_p(0.0, np.zeros(100)) == 1
+    one, other = extract([["x"] * 9, ["y"] * 9], [["a b c d e"] * 9])
+    assert randomise(one, [other], 50)[0] == dict.fromkeys(one.counts, 1.0)
