@@ -205,11 +205,11 @@ def make_choices(
 
 def _tell_choices(asked: Settings, chosen: Settings, prepared: Prepared, start: Bundle | None) -> Iterator[str]:
     """What one might not expect."""
-    training = chosen.training
-    if training.max_steps and (training.warmup or 0) >= training.max_steps:
+    warmup, steps = chosen.training.warmup, chosen.training.max_steps
+    if warmup and steps and warmup >= steps:
         yield (
-            f"The warm-up of {amount(training.warmup or 0, 'update')} is as long as the training or longer: the rate gets no "
-            f"further than {training.max_steps / training.warmup:.0%} of its peak. --warmup makes it shorter."
+            f"The warm-up of {amount(warmup, 'update')} is as long as the training or longer: the rate gets no further than "
+            f"{steps / warmup:.0%} of its peak. --warmup makes it shorter."
         )
     if start:
         kept = {str(one) for one in directions_of(asked)}
