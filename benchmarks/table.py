@@ -16,6 +16,7 @@ from forecast import METRICS, tell
 from peers.chart import OURS, name_side
 from quality_answers import BASE
 
+from headway.amounts import amount
 from headway.atomic import write_file
 from headway.progress import duration
 from headway.reports.figures import INK, QUIET, RULE, make_figure, open_frame, place, save_figure, write_title
@@ -232,7 +233,7 @@ def _tell_machine(record: Result) -> str:
     if not machine:
         return NOT_RECORDED
     gpus = f", {machine['gpus']} GPUs" if machine.get("gpus") else ""
-    return f"{machine['cores']} cores of {machine['processor']}{gpus}"
+    return f"{amount(machine['cores'], 'core')} of {machine['processor']}{gpus}"
 
 
 def _tell_command(record: Result) -> str:
