@@ -128,7 +128,7 @@ def _tell_best(points: Sequence[tuple[float, float]], *, lowest: bool = False) -
 
 
 def _count_losses(facts: Facts) -> list[tuple[str, int, float]]:
-    """Where the examples that were read went: (where, how many, share in percent)."""
+    """Where the examples that were read went, and what was made of them: (where, how many, share of those read in percent)."""
     cut = (0 if facts.valid_given else facts.valid_pairs) + (0 if facts.test_given else facts.test_pairs)
     counted = [
         ("kept for training", facts.pairs_kept),

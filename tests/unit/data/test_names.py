@@ -72,3 +72,20 @@ def test_accents_belong_to_the_name_however_they_are_written():
 def test_a_row_of_very_many_digits_is_a_number_like_any():
     ((source, target),) = Renamer([]).rename(("7" * 9000, "7" * 9000), 1)
     assert source == target and len(source) == 9000 and source.endswith("77")
+
+
+def test_what_is_mostly_translated_is_no_name():
+    translated = [("Mary sleeps.", "Maria schläft.")] * 2
+    assert "Mary" in gather_names(lambda: PAIRS) and "Mary" not in gather_names(lambda: [*PAIRS, *translated])
+
+
+def test_a_pair_with_another_form_of_its_name_is_left_alone():
+    renamer = Renamer(["Tom"], ["Ama", "Kofi"])
+    assert renamer.rename(("Tom's father saw Tom.", "Toms Vater sah Tom."), 5) == []
+    assert renamer.rename(("Tom's father saw Tom.", "Der Vater von Tom sah Tom."), 5)
+
+
+def test_no_name_is_given_that_the_pair_has_already():
+    renamer = Renamer(["Tom"], ["Mary", "Maria"])
+    for source, target in renamer.rename(("Tom sees Mary.", "Tom sieht Maria."), 40):
+        assert source.split()[0] not in ("Mary", "Maria") and source.endswith("Mary.") and target.endswith("Maria.")
