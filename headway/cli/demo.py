@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from headway.data.phrasebook import Pair, Parts
     from headway.progress import Display
-    from headway.training.run import TrainingResult
+    from headway.training.finish import TrainingResult
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "model": {"preset": "tiny", "n_layers": 2, "dropout": 0.0},  # no noise: a grammar has no exceptions

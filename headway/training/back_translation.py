@@ -36,9 +36,10 @@ from headway.reports.runs.record import read_run
 from headway.text.subwords import VocabularyTooSmall
 from headway.training.choices import ASKED, choose_task
 from headway.training.directory import check_directory, locked, refuse_other_data
+from headway.training.finish import TrainingResult
 from headway.training.gain import find_gain
 from headway.training.group import under_torchrun
-from headway.training.run import TrainingResult, prepare_run, run_training
+from headway.training.run import prepare_run, run_training
 from headway.training.state import list_checkpoints
 from headway.translator import load
 

@@ -112,8 +112,8 @@ def test_training_goes_well_when_its_page_does_not(
         raise PermissionError(13, "no place")
 
     copy = shutil.copytree(run, tmp_path / "copy")
-    monkeypatch.setattr("headway.training.run.write_run_page", fail)
-    monkeypatch.setattr("headway.training.run.draw_learning_curve", lambda *_: 1 / 0)
+    monkeypatch.setattr("headway.training.finish.write_run_page", fail)
+    monkeypatch.setattr("headway.training.finish.draw_learning_curve", lambda *_: 1 / 0)
     result = headway(*train_command(corpus, copy))
     assert result.code == 0 and "Page:" not in result.err and "Traceback" not in result.err
     assert "No page: PermissionError: [Errno 13] no place" in result.err

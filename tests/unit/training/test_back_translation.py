@@ -15,7 +15,7 @@ from headway.data.readers import open_corpus
 from headway.errors import Interrupted, RequestError
 from headway.progress import Display
 from headway.training import back_translation
-from headway.training.run import TrainingResult
+from headway.training.finish import TrainingResult
 from headway.translation import Translation
 
 MORE = [f"line {number} of text in one language" for number in range(150)]
