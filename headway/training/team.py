@@ -29,7 +29,7 @@ from headway.training.group import Group
 from headway.training.learner import Learner
 from headway.training.loop import Keep, Trainer, Weights
 from headway.training.loss import Loss
-from headway.training.machine import DTYPES, keep_memory, threads
+from headway.training.machine import DTYPES, bound_products, keep_memory, threads
 from headway.training.r_drop import RDropLoss
 from headway.training.recompute import recompute_layers
 from headway.training.replicas import Replicas
@@ -151,6 +151,7 @@ def _group(torchrun: Group | None, settings: Settings) -> Iterator[Group]:
 
 def _build_trainer(orders: Orders, prepared: Prepared, display: Display, group: Group, keep: Keep) -> Trainer:
     keep_memory()
+    bound_products()
     training = orders.settings.training
 
     start = read_bundle(Path(training.init)) if training.init else None

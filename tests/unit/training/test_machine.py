@@ -1,11 +1,13 @@
 """What a run takes of the machine that it is on."""
 
+import os
+
 import pytest
 import torch
 
 from headway.config import TrainingSettings
 from headway.training import machine
-from headway.training.machine import choose_division
+from headway.training.machine import KEPT_PRODUCTS, bound_products, choose_division
 
 
 def test_half_precision_is_for_processors_that_have_it_and_models_that_are_wide(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,3 +42,15 @@ def test_the_peak_is_that_of_the_precision_and_products_without_instructions_for
     sizes.clear()
     assert measure("bf16") == pytest.approx(2e9) and max(sizes) < 500
     machine._measure_peak.cache_clear()
+
+
+def test_products_of_earlier_updates_are_forgotten_unless_the_user_says_how_many_to_keep(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    name = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
+    monkeypatch.setenv(name, "16")
+    bound_products()
+    assert os.environ[name] == "16"
+    monkeypatch.delenv(name)
+    bound_products()
+    assert os.environ[name] == str(KEPT_PRODUCTS)
