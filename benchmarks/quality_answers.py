@@ -14,6 +14,7 @@ BASE = "base"
 METRICS = ("bleu", "chrf")
 BETTER, WORSE = "#1b7f5c", "#b3412f"
 FEWEST = 3  # changes and base that a panel is worth drawing for
+SIDE_BY_SIDE = {"multi30k": "a third of Multi30k", "multi30k-few": "a sixth", "twi": "everyday Twi"}  # equal computing
 SHOWN = (-6.0, 3.0)  # points of the metric
 ROW, WIDTH, GAP, LETTER = 0.24, 2.5, 0.35, 0.082  # inches
 
@@ -32,6 +33,27 @@ def make_table(answers: Sequence[Answer], order: Order) -> str:
         changes = _by(here, "change")
         lines += [_tell_row(changes[change]) for change in order(changes)]
     return "\n".join(lines) + "\n"
+
+
+def make_overview(answers: Sequence[Answer], order: Order) -> str:
+    """A row a change, a column a corpus, as docs/quality.md has it: BLEU and chrF of base, and what changes add to them."""
+    corpora = {name: _by([one for one in answers if one["corpus"] == name], "change") for name in SIDE_BY_SIDE}
+    lines = [f"| change | {' | '.join(SIDE_BY_SIDE.values())} |", "|---|" + "---|" * len(SIDE_BY_SIDE)]
+    for change in order({change for changes in corpora.values() for change in changes}):
+        cells = [_tell_cell(changes.get(change, [])) for changes in corpora.values()]
+        lines.append(f"| `{change}` | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _tell_cell(seeds: Sequence[Answer]) -> str:
+    told = []
+    for metric in METRICS if seeds else ():
+        apart, low, high = _compare(seeds, metric)
+        if seeds[0]["change"] == BASE:
+            told.append(f"{mean(one[metric] for one in seeds):.1f}")
+        else:
+            told.append(f"**{apart:+.1f}**" if low > 0 or high < 0 else f"{apart:+.1f}")
+    return ", ".join(told) + (" ²" if len(seeds) == 2 else "")
 
 
 def _by(answers: Sequence[Answer], key: str) -> dict[str, list[Answer]]:

@@ -267,7 +267,9 @@ def test_a_picture_of_answers_has_a_row_for_each_change_and_tells_what_is_off_it
     assert "tatoeba" not in drawn and "+1.0" not in drawn
 
 
-def test_the_table_of_settings_that_is_kept_is_that_of_the_answers() -> None:
+def test_the_tables_of_settings_that_are_kept_are_those_of_the_answers() -> None:
     quality = script("quality")
     answers = quality.read_answers(RESULTS / "quality")
     assert quality.make_table(answers, quality.order) == (RESULTS / "quality" / "table.md").read_text(encoding="utf-8")
+    overview = script("quality_answers").make_overview(answers, quality.order)
+    assert overview in (ROOT / "docs" / "quality.md").read_text(encoding="utf-8")
