@@ -271,8 +271,19 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise RequestError(f"There is no settings file {path}.", "Check the name given to --config.") from None
     except IsADirectoryError:
         raise RequestError(f"{path} is a directory, not a settings file.", f"Of a run, take {path / 'config.yaml'}.") from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise RequestError(f"The settings file {path} cannot be read: {error}", "It must be YAML, in UTF-8.") from None
+    except yaml.MarkedYAMLError as error:
+        where = f" line {error.problem_mark.line + 1}:" if error.problem_mark else ""
+        raise RequestError(
+            f"The settings file {path} is no YAML:{where} {error.problem}.",
+            "A section is a line such as `model:`, and its settings stand below it, each after two spaces: `dropout: 0.1`.",
+        ) from None
+    except UnicodeDecodeError as error:
+        raise RequestError(
+            f"The settings file {path} is not UTF-8 text, at byte {error.start:,}.", "Save it as UTF-8."
+        ) from None
+    except (OSError, yaml.YAMLError) as error:
+        told = str(error).splitlines()[0]
+        raise RequestError(f"The settings file {path} cannot be read: {told}.", "It must be YAML, in UTF-8.") from None
     if content is None:
         return {}
     if not isinstance(content, dict):
@@ -317,6 +328,26 @@ def did_you_mean(word: str, known: list[str]) -> str:
     return f" Did you mean {close[0]}?" if close else ""
 
 
+_WANTED = {  # pydantic's kinds of problems, in words that whoever writes a settings file knows
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "string_type": "a word or a text",
+    "list_type": "a list",
+    "model_type": "a section, with a setting a line",
+    "greater_than": "above {gt:g}",
+    "greater_than_equal": "at least {ge:g}",
+    "less_than": "below {lt:g}",
+    "less_than_equal": "at most {le:g}",
+    "literal_error": "{expected}",
+}
+
+
 def _explain(problem: Mapping[str, Any]) -> str:
     place = [str(part) for part in problem["loc"]]
     name = ".".join(place)
@@ -325,8 +356,9 @@ def _explain(problem: Mapping[str, Any]) -> str:
         return f"Setting training.processes{option}: a whole number from 1, or auto, found {problem['input']!r}."
     if problem["type"] == "extra_forbidden":
         return f"Unknown setting {name}.{_suggest(place)}"
-    wanted = str(problem["msg"])
-    return f"Setting {name}{option}: {wanted[:1].lower()}{wanted[1:]}, found {problem['input']!r}."
+    told = str(problem["msg"])
+    wanted = _WANTED.get(problem["type"], f"{told[:1].lower()}{told[1:]}").format(**problem.get("ctx", {}))
+    return f"Setting {name}{option}: {wanted}, found {problem['input']!r}."
 
 
 def _suggest(place: list[str]) -> str:
@@ -339,7 +371,10 @@ def _suggest(place: list[str]) -> str:
     section, name = place[0], place[-1]
     here = [full for full in full_names if full.startswith(f"{section}.")]
     elsewhere = [full for full in full_names if full.endswith(f".{name}")]
-    return did_you_mean(f"{section}.{name}", here) if not elsewhere else f" Did you mean {elsewhere[0]}?"
+    if elsewhere:
+        return f" Did you mean {elsewhere[0]}?"
+    close = did_you_mean(name, [full.removeprefix(f"{section}.") for full in here])
+    return close.replace("mean ", f"mean {section}.")
 
 
 def parse_corpus(text: str) -> tuple[str, float]:

@@ -19,10 +19,10 @@ def test_all_mistakes_are_named_at_once_with_what_was_probably_meant():
             }
         )
     for part in (
-        "Setting decoding.patience (--decoding-patience): input should be a valid number",
-        "Setting data.from (--from): input should be a valid string",
+        "Setting decoding.patience (--decoding-patience): a number",
+        "Setting data.from (--from): a word or a text",
         "Unknown setting model.droput. Did you mean model.dropout?",
-        "Setting model.d_model (--d-model): input should be a valid integer",
+        "Setting model.d_model (--d-model): a whole number",
         "found 'wide'",
         "Unknown setting training.dropout. Did you mean model.dropout?",
         "training.schedule",
@@ -62,12 +62,31 @@ def test_every_setting_is_an_option_and_the_promised_names_are_there():
     assert all(field.description for _, _, field in names.values())
 
 
-@pytest.mark.parametrize("content", ["- a list", "model: [", "\xff"])
-def test_a_file_that_holds_no_settings(tmp_path: Path, content: str):
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("- a list", "holds no sections"),
+        ("model:\n  dropout: [", "is no YAML: line 2: expected the node content"),
+        ("model:\n\tdropout: 1", "is no YAML: line 2: found character"),
+        ("a: \xff", "is not UTF-8 text, at byte 3"),
+        ("a: \0", "cannot be read: unacceptable character"),
+    ],
+)
+def test_a_file_that_holds_no_settings(tmp_path: Path, content: str, why: str):
     path = tmp_path / "broken.yaml"
     path.write_bytes(content.encode("latin-1"))
-    with pytest.raises(RequestError, match=r"broken\.yaml"):
+    with pytest.raises(RequestError, match=rf"broken\.yaml {why}"):
         read_yaml(path)
+
+
+def test_no_words_but_ours_and_no_guess_that_is_far_off():
+    wrong = {"model": {"tie": 3, "foo": 1}, "data": 3, "training": {"max_steps": 0, "recompute": "often", "seed": 0.5}}
+    with pytest.raises(RequestError) as error:
+        build_settings(wrong)
+    told = str(error.value)
+    assert "Setting data: a section, with a setting a line, found 3." in told
+    assert "(--max-steps): at least 1, found 0." in told and "true or false, found 'often'" in told
+    assert "Unknown setting model.foo.\n" in told and "input" not in told and "valid" not in told
 
 
 def test_a_missing_file(tmp_path: Path):
