@@ -18,30 +18,28 @@ from torch import Tensor
 from headway.amounts import amount, are
 from headway.atomic import write_file
 from headway.config import Settings
-from headway.data.batching import Indices, epoch_batches
-from headway.data.objectives import Objective, Sizes
+from headway.data.objectives import Objective
 from headway.data.prepare import Prepared
-from headway.data.store import Store
 from headway.errors import Interrupted, TrainingError
-from headway.models.flops import Lengths, training_flops
 from headway.progress import Display
 from headway.training.choices import (
     ASKED,
     Budget,
     choose_budget,
-    count_tokens,
     total_updates,
     with_budget,
 )
+from headway.training.course import Course, Update
 from headway.training.group import Group
 from headway.training.interruption import Interruption
 from headway.training.learner import Learner
 from headway.training.log import MetricsLog
 from headway.training.machine import measure_peak
+from headway.training.meter import Meter
 from headway.training.minutes import guess_updates, is_measured, turn_into_updates
 from headway.training.optimizer import learning_rate
 from headway.training.state import Checkpoint, State, newest_whole, read_checkpoint, save_checkpoint
-from headway.training.update import Gradient, compute_gradient, count_readings
+from headway.training.update import Gradient, compute_gradient
 from headway.training.validation import Validation, Validator
 
 REPORT_EVERY = 10  # updates
@@ -74,9 +72,9 @@ class Trainer:
         self.objective, self.first_weights = objective, first_weights
         self.state = State(asked=self._asked())
         self._log = MetricsLog(directory / "metrics.jsonl")
-        self._store, self._sizes = prepared.train, objective.sizes(prepared.train)
+        self._course = Course(prepared, objective, settings.training, group)
         self._last_figure = ""
-        self._meter = _Meter()
+        self._meter = Meter()
         self._ends: list[float] = []  # of updates, until minutes are turned into updates
         self._peak = math.inf  # FLOP/s of all processes' best matrix products
         self._known: int | None = None  # updates of the budgets that need no measuring
@@ -117,14 +115,14 @@ class Trainer:
         """Make updates for so long and keep nothing: target tokens a second, and the share of the peak that they came to."""
         (self._peak,) = self.group.sum(measure_peak(self.settings.training, self.group.device))
         begun, self._begun, self._seconds_before = False, time.monotonic(), 0.0
-        for passes in itertools.cycle(self._updates_of_epoch()):
+        for passes in itertools.cycle(self._course.open_epoch(self.state.epoch)):
             self._compute_gradient(passes, stopping=False)
             self.learner.step(0.0)
-            self._meter.count(self._count(passes), self._flops(passes))
+            self._measure(passes)
             now = time.monotonic() - self._begun
             self.display.update("Measuring", min(int(now), int(seconds)), int(seconds))
             if not begun and now > 0.2 * seconds:  # the first updates are slower
-                begun, self._meter = True, _Meter()
+                begun, self._meter = True, Meter()
             if self.group.tell("enough" if now > seconds else ""):
                 break
         speed, flops = self._meter.read()
@@ -132,10 +130,10 @@ class Trainer:
 
     def _run_epoch(self, interruption: Interruption) -> None:
         """What is left of it."""
-        self._meter = _Meter()
-        updates = self._updates_of_epoch()
+        self._meter = Meter()
+        updates = self._course.open_epoch(self.state.epoch)
         training = self.settings.training
-        tokens = count_tokens(self.prepared.train, self._sizes)
+        tokens = self._course.count_epoch_tokens()
         self._known = total_updates(training, target_tokens=tokens, updates_per_epoch=len(updates))
         if self.state.budget is None and training.max_minutes is None:
             assert self._known is not None
@@ -152,32 +150,6 @@ class Trainer:
                 raise Interrupted(f"Stopped at update {self.state.step:,}; everything is saved in {self.directory}.")
         self.state.epoch, self.state.place = self.state.epoch + 1, 0
 
-    def _updates_of_epoch(self) -> list[list[Indices]]:
-        """The epoch's order, the same every time; with subword sampling, of other cuts of the same text."""
-        self._store = self._store_of_epoch()
-        self._sizes = self.objective.sizes(self._store)
-        return self._cut_into_updates(self._store, self._sizes)
-
-    def _cut_into_updates(self, store: Store, sizes: Sizes) -> list[list[Indices]]:
-        training = self.settings.training
-        assert training.batch_tokens and training.accumulate
-        return epoch_batches(
-            sizes.read,
-            sizes.written,
-            store.segments,
-            batch_tokens=training.batch_tokens,
-            accumulate=training.accumulate,
-            seed=training.seed,
-            epoch=self.state.epoch,
-        )
-
-    def _store_of_epoch(self) -> Store:
-        """The first process cuts the text anew, if it is to be; the others wait for it."""
-        if self.group.first:
-            store = self.prepared.store_of_epoch(self.state.epoch)
-        self.group.tell("it is there")
-        return store if self.group.first else self.prepared.open_store()
-
     def _set_budget(self, budget: Budget) -> None:
         self.state.budget = budget
         self.write_settings()
@@ -187,7 +159,7 @@ class Trainer:
         if self.group.first:
             write_file(self.directory / "config.yaml", with_budget(self.settings, self.state.budget).to_yaml())
 
-    def _update(self, passes: list[Indices], stopping: bool) -> bool:
+    def _update(self, passes: Update, stopping: bool) -> bool:
         """One step on the mean loss over all target tokens of all passes. Returns whether to stop after it."""
         state = self.state
         gradient = self._compute_gradient(passes, stopping)
@@ -197,23 +169,24 @@ class Trainer:
         if not math.isfinite(gradient.norm):
             raise _Diverged("the gradient is not finite", state.step)
         self.learner.step(self._rate(state.step + 1))
-        tokens = self._count(passes)
+        tokens = self._measure(passes)
         state.step, state.place, state.tokens = state.step + 1, state.place + 1, state.tokens + tokens
         state.seconds = self._seconds()
         state.loss, state.judged = state.loss + gradient.loss, state.judged + gradient.judged
         state.watched, state.watched_judged = state.watched + gradient.loss, state.watched_judged + gradient.judged
         if state.step % REPORT_EVERY == 0:
             self._watch()
-        self._meter.count(tokens, self._flops(passes))
         if state.budget is None:
             self._ends.append(time.monotonic())
         return gradient.stopping
 
-    def _count(self, passes: list[Indices]) -> int:
-        """The tokens that fill an update."""
-        return sum(int(self._sizes.written[pairs].sum()) for pairs in passes)
+    def _measure(self, passes: Update) -> int:
+        """Count an update that was made; returns its tokens."""
+        tokens = self._course.count_tokens(passes)
+        self._meter.count(tokens, self._course.count_flops(passes, self.learner.model.architecture))
+        return tokens
 
-    def _compute_gradient(self, passes: list[Indices], stopping: bool) -> Gradient:
+    def _compute_gradient(self, passes: Update, stopping: bool) -> Gradient:
         """If memory runs out anywhere, the same update is computed anew in twice as many passes, and so are all that follow."""
         state = self.state
         while True:
@@ -221,9 +194,9 @@ class Trainer:
                 self.learner,
                 self.group,
                 self.settings.training,
-                self._store,
+                self._course.store,
                 self.objective,
-                self._sizes,
+                self._course.sizes,
                 passes,
                 step=state.step,
                 splits=state.splits,
@@ -241,12 +214,6 @@ class Trainer:
                 f"update {state.step + 1:>6,}  memory ran out: from here on each pass is computed in {state.splits} parts; "
                 "updates are of the same pairs"
             )
-
-    def _flops(self, passes: list[Indices]) -> float:
-        sizes = self._sizes
-        lengths = (Lengths.of(sizes.read[pairs], sizes.written[pairs], sizes.judged[pairs]) for pairs in passes)
-        readings = count_readings(self.settings.training)
-        return readings * sum(training_flops(self.learner.model.architecture, one) for one in lengths)
 
     def _after_update(self) -> None:
         """Report, validate and save where it is due."""
@@ -277,7 +244,7 @@ class Trainer:
         loss = state.loss / state.judged
         state.loss, state.judged = 0.0, 0
         speed, flops = self._meter.read()
-        self._meter = _Meter()
+        self._meter = Meter()
         mfu = flops / self._peak
         total = state.budget.total if state.budget else None
         told = f"loss {loss:.2f}{self._last_figure}  {speed:,.0f} tokens/s  {mfu:.0%} of peak"
@@ -311,7 +278,7 @@ class Trainer:
         self._last_figure = "".join(f"  {told}" for told in found.tell_figures()[:1])
         self.display.say(f"update {state.step:>6,}  validation: {found}{', best so far' if better else ''}")
         state.seconds = self._seconds()
-        self._meter = _Meter()
+        self._meter = Meter()
         return found.record()
 
     def _save(self) -> None:
@@ -328,9 +295,8 @@ class Trainer:
         return (budget is not None and self.state.step >= budget.total) or self.out_of_patience()
 
     def count_epochs(self) -> float:
-        """Made so far. Other cuts of the text, as subword sampling makes them, have a few more updates in an epoch."""
-        updates = self._cut_into_updates(self.prepared.train, self.objective.sizes(self.prepared.train))
-        return self.state.epoch + min(1.0, self.state.place / len(updates))
+        """Made so far."""
+        return self.state.epoch + min(1.0, self.state.place / self._course.count_updates(self.state.epoch))
 
     def out_of_patience(self) -> bool:
         return 0 < self.settings.training.patience <= self.state.stale
@@ -415,19 +381,3 @@ class _Diverged(Exception):
     def __init__(self, why: str, good: int) -> None:
         super().__init__(why)
         self.good = good
-
-
-class _Meter:
-    """Speed since the last report."""
-
-    def __init__(self) -> None:
-        self.since = time.monotonic()
-        self._tokens, self._flops = 0, 0.0
-
-    def count(self, tokens: int, flops: float) -> None:
-        self._tokens, self._flops = self._tokens + tokens, self._flops + flops
-
-    def read(self) -> tuple[float, float]:
-        """Target tokens and floating-point operations a second."""
-        seconds = time.monotonic() - self.since
-        return self._tokens / seconds, self._flops / seconds
