@@ -110,6 +110,8 @@ class Trainer:
                     self._run_epoch(interruption)
                 except _Diverged as diverged:
                     self._set_back(diverged)
+            if any(self.group.sum(interruption.asked)):  # since the last update, while it was validated and saved
+                raise self._stopped()
 
     def rehearse(self, seconds: float) -> tuple[float, float]:
         """Make updates for so long and keep nothing: target tokens a second, and the share of the peak that they came to."""
@@ -147,8 +149,11 @@ class Trainer:
             self._after_update()
             if stopping:
                 self._save()
-                raise Interrupted(f"Stopped at update {self.state.step:,}; everything is saved in {self.directory}.")
+                raise self._stopped()
         self.state.epoch, self.state.place = self.state.epoch + 1, 0
+
+    def _stopped(self) -> Interrupted:
+        return Interrupted(f"Stopped at update {self.state.step:,}; everything is saved in {self.directory}.")
 
     def _set_budget(self, budget: Budget) -> None:
         self.state.budget = budget

@@ -1,6 +1,7 @@
 """`headway train` from end to end, and everything that a user may get wrong."""
 
 import json
+import os
 import re
 import resource
 import shutil
@@ -17,6 +18,7 @@ from conftest import SMALL, train_command, write_corpus
 from copy_reverse import make_pairs
 
 from headway.bundle import read_bundle
+from headway.training.state import Checkpoint, save_checkpoint
 from headway.training.validation import TranslationValidator, Validation
 
 
@@ -148,6 +150,21 @@ def test_interrupted_and_started_again_it_ends_as_without_the_interruption(
     assert [report["step"] for report in metrics(out)] == [report["step"] for report in metrics(whole)]
 
 
+def test_a_signal_after_the_last_update_is_heard(tmp_path: Path, corpus: Path, headway, monkeypatch: pytest.MonkeyPatch):
+    def save_and_signal(directory: Path, checkpoint: Checkpoint, keep: int) -> None:
+        save_checkpoint(directory, checkpoint, keep)
+        if checkpoint.state.step == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    command = train_command(corpus, tmp_path / "run", "--max-steps", 2, "--processes", 1)
+    with monkeypatch.context() as patched:
+        patched.setattr("headway.training.loop.save_checkpoint", save_and_signal)
+        stopped = headway(*command)
+    assert stopped.code == 130 and "Stopped at update 2; everything is saved" in stopped.err, stopped.err
+    assert not (tmp_path / "run" / "test.txt").exists()
+    assert headway(*command).code == 0 and (tmp_path / "run" / "test.txt").exists()
+
+
 def test_a_size_that_there_is_no_time_for(tmp_path: Path, corpus: Path, headway, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("headway.training.choices.SIZES", {"small": (100, 1e9)})
     out = tmp_path / "run"
@@ -261,6 +278,9 @@ def test_a_settings_file_and_options_that_win(tmp_path: Path, corpus: Path, head
     result = headway("train", "--config", config, "--out", tmp_path / "run", "--max-steps", 2, *SMALL)
     assert result.code == 0, result.err
     assert yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())["training"]["max_steps"] == 2
+    config.write_text("training: {max_step: 50}\n")
+    wrong = headway("train", "--config", config, "--out", tmp_path / "run")
+    assert wrong.code == 2 and f"Did you mean training.max_steps?\nIt stands in {config}, or " in wrong.err
 
 
 # What goes wrong
