@@ -288,7 +288,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         return {}
     if not isinstance(content, dict):
         raise RequestError(
-            f"The settings file {path} holds no sections.", f"It has the sections {', '.join(Settings.model_fields)}."
+            f"The settings file {path} holds no sections.", f"It should have some of these: {', '.join(Settings.model_fields)}."
         )
     return content
 
@@ -340,10 +340,10 @@ _WANTED = {  # pydantic's kinds of problems, in words that whoever writes a sett
     "string_type": "a word or a text",
     "list_type": "a list",
     "model_type": "a section, with a setting a line",
-    "greater_than": "above {gt:g}",
-    "greater_than_equal": "at least {ge:g}",
-    "less_than": "below {lt:g}",
-    "less_than_equal": "at most {le:g}",
+    "greater_than": "above {gt:,.12g}",
+    "greater_than_equal": "at least {ge:,.12g}",
+    "less_than": "below {lt:,.12g}",
+    "less_than_equal": "at most {le:,.12g}",
     "literal_error": "{expected}",
 }
 
@@ -353,12 +353,12 @@ def _explain(problem: Mapping[str, Any]) -> str:
     name = ".".join(place)
     option = next((f" (--{option})" for option, (section, key, _) in options().items() if [section, key] == place[:2]), "")
     if name.startswith("training.processes"):  # a number or a word: pydantic tells of each by itself
-        return f"Setting training.processes{option}: a whole number from 1, or auto, found {problem['input']!r}."
+        return f"Setting training.processes{option} must be a whole number from 1, or auto, and is {problem['input']!r}."
     if problem["type"] == "extra_forbidden":
         return f"Unknown setting {name}.{_suggest(place)}"
-    told = str(problem["msg"])
-    wanted = _WANTED.get(problem["type"], f"{told[:1].lower()}{told[1:]}").format(**problem.get("ctx", {}))
-    return f"Setting {name}{option}: {wanted}, found {problem['input']!r}."
+    if not (wanted := _WANTED.get(problem["type"], "").format(**problem.get("ctx", {}))):
+        return f"Setting {name}{option}: {problem['msg']}, found {problem['input']!r}."
+    return f"Setting {name}{option} must be {wanted}, and is {problem['input']!r}."
 
 
 def _suggest(place: list[str]) -> str:

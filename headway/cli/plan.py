@@ -138,7 +138,7 @@ def _check_request(settings: "Settings", pairs: int | None, length: float | None
     if settings.data.task != "translate" or settings.model.family not in (None, "transformer"):
         raise RequestError("Plans are made for translators only.", "Try the run with --max-steps 50: it tells its speed.")
     if settings.training.init:
-        raise RequestError("Plans are made for models that begin anew.", "Leave out --init.")
+        raise RequestError("Plans are made for models that begin anew.", "Leave out --init, in a file too.")
     if settings.data.monolingual_target:
         raise RequestError(
             "Plans are made for one training, and --monolingual-target makes three.",

@@ -34,8 +34,13 @@ def given_settings(context: typer.Context, options: Mapping[str, Any]) -> Given:
 
 def read_settings(config_file: Path | None, given: Given) -> config.Settings:
     """Options over file over defaults, checked together."""
-    content = config.read_yaml(config_file) if config_file else {}
-    return config.build_settings(config.merge(content, given))
+    if config_file is None:
+        return config.build_settings(config.merge({}, given))
+    content = config.read_yaml(config_file)
+    try:
+        return config.build_settings(config.merge(content, given))
+    except RequestError as error:
+        raise RequestError(error.problem, f"It stands in {config_file}, or was given as an option. {error.remedy}") from None
 
 
 def as_options(given: Given) -> list[str]:

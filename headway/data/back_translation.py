@@ -67,9 +67,10 @@ def write_texts(
     for name, part in (("valid", held_out.valid), ("test", held_out.test)):
         with PairWriter(directory, name, languages) as writer:
             writer.append(part)
-    pairs, targets, usual = _write_genuine(directory, corpora, _digest_all(held_out.cut_off), languages, on_progress)
+    pairs, (sources, targets), usual = _write_genuine(directory, corpora, _digest_all(held_out.cut_off), languages, on_progress)
     apart = np.array(sorted(held_out.digests()), np.uint64)
-    keep, left_out = _choose_lines(monolingual, apart, targets, on_progress)
+    known = {"that the corpora have already": targets, "that are source sentences of the corpora": sources}
+    keep, left_out = _choose_lines(monolingual, {HELD_OUT: apart, **known}, on_progress)
     if not keep.any():
         raise DataError(
             f"No line of {', '.join(map(str, monolingual))} is left to translate: {len(keep):,} read; "
@@ -87,10 +88,10 @@ def write_texts(
 
 def _write_genuine(
     directory: Path, corpora: Sequence[Corpus], cut_off: set[int], languages: Languages, on_progress: Progress
-) -> tuple[list[int], Hashes, float]:
-    """The pairs of each corpus that share no sentence with those that were cut off: how many, their targets, and how many
-    characters of a source come on one of its target."""
-    counts, targets, read, written = [], array("Q"), 0, 0
+) -> tuple[list[int], tuple[Hashes, Hashes], float]:
+    """The pairs of each corpus that share no sentence with those that were cut off: how many, their sources and targets, and
+    how many characters of a source come on one of its target."""
+    counts, sources, targets, read, written = [], array("Q"), array("Q"), 0, 0
     for number, corpus in enumerate(corpora, 1):
         before = len(targets)
         with PairWriter(directory, f"train-{number}", languages) as writer:
@@ -99,16 +100,17 @@ def _write_genuine(
                 if is_blank(*pair) or source in cut_off or target in cut_off:
                     continue
                 writer.append([pair])
+                sources.append(source)
                 targets.append(target)
                 read, written = read + len(pair[0]), written + len(pair[1])
                 if len(targets) % PART == 0:
                     on_progress("Gathering pairs", len(targets), None)
         counts.append(len(targets) - before)
-    return counts, np.frombuffer(targets, np.uint64), read / written
+    return counts, (np.frombuffer(sources, np.uint64), np.frombuffer(targets, np.uint64)), read / written
 
 
-def _choose_lines(files: Sequence[Path], apart: Hashes, known: Hashes, on_progress: Progress) -> tuple[Mask, Losses]:
-    """Which lines of all files are worth translating, and why others are not."""
+def _choose_lines(files: Sequence[Path], apart: dict[str, Hashes], on_progress: Progress) -> tuple[Mask, Losses]:
+    """Which lines of all files are worth translating, and why others are not: `apart` has sentences of no use, by why."""
     found = array("Q")
     for path in files:
         for line in read_lines(path):
@@ -121,8 +123,7 @@ def _choose_lines(files: Sequence[Path], apart: Hashes, known: Hashes, on_progre
     keep, left_out = np.ones(len(hashes), np.bool_), Losses()
     for reason, bad in (
         ("blank", hashes == np.uint64(digest(""))),
-        (HELD_OUT, among(hashes, apart)),
-        ("that the corpora have already", among(hashes, known)),
+        *((why, among(hashes, sentences)) for why, sentences in apart.items()),
         ("repeated", repeated),
     ):
         if count := int((bad & keep).sum()):

@@ -235,6 +235,8 @@ def _check_different(source: Path, target: Path) -> None:
     if source.samefile(target):
         problem = f"Source and target are the same file, {source}."
     elif filecmp.cmp(source, target, shallow=False):
+        if not any(line.strip() for line in read_lines(source)):
+            raise DataError(f"{source} and {target} have nothing but blank lines.", "A corpus has one sentence a line.")
         problem = f"{source} and {target} have the same content."
     else:
         return

@@ -96,7 +96,7 @@ def cut(digests: Digests, *, valid: int, test: int, apart_from: Hashes) -> Split
             f"{amount(usable, 'usable pair')} {are(usable)} too few to cut {valid + test:,} off for {parts} "
             f"and have some left to train on: of ordinary length and without a sentence of another part "
             f"there {are(len(chosen))} {len(chosen):,}.",
-            "Give held-out corpora with --valid and --test, a smaller --held-out, or more training data.",
+            "Give held-out corpora with --valid and --test, a smaller --held-out, a larger --max-length, or more text.",
         )
     to_valid = to_valid[: len(chosen)]
     held_out = np.concatenate([digests.source[chosen], digests.target[chosen]])

@@ -122,6 +122,7 @@ def test_one_of_its_directions_alone_is_gone_on_with_by_its_tag(stem: Path, both
     [
         (["--from", "en,fr", "--to", "twi"], 3, "has both files of none of the directions en → twi, fr → twi: looked for"),
         (["--from", "en", "--to", "de,on"], 3, "No training corpus has anything to learn --to on from"),
+        (["--from", "en,de", "--to", "en,it"], 3, "No training corpus has anything to learn --to it from"),
         (["--from", "en,", "--to", "de"], 2, "'' is no name of a language"),
         (["--from", "en", "--to", "de", "--prefix", "<s> "], 2, "<s>, which means something else"),
     ],

@@ -189,7 +189,7 @@ def test_a_division_that_cannot_be_is_refused(tmp_path: Path, corpus: Path, head
     muon = headway(*train_command(corpus, tmp_path / "run", "--shard", "--processes", 2, "--optimizer", "muon"))
     assert muon.code == 2 and "Muon needs whole matrices" in muon.err
     none = headway(*train_command(corpus, tmp_path / "run", "--processes", 0))
-    assert none.code == 2 and "training.processes (--processes): a whole number from 1, or auto, found '0'" in none.err
+    assert none.code == 2 and "training.processes (--processes) must be a whole number from 1, or auto, and is '0'" in none.err
 
 
 def test_a_damaged_checkpoint_is_named_and_the_newest_whole_one_taken(tmp_path: Path, corpus: Path, run: Path, headway):

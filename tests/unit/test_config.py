@@ -19,11 +19,11 @@ def test_all_mistakes_are_named_at_once_with_what_was_probably_meant():
             }
         )
     for part in (
-        "Setting decoding.patience (--decoding-patience): a number",
-        "Setting data.from (--from): a word or a text",
+        "Setting decoding.patience (--decoding-patience) must be a number",
+        "Setting data.from (--from) must be a word or a text",
         "Unknown setting model.droput. Did you mean model.dropout?",
-        "Setting model.d_model (--d-model): a whole number",
-        "found 'wide'",
+        "Setting model.d_model (--d-model) must be a whole number",
+        "and is 'wide'",
         "Unknown setting training.dropout. Did you mean model.dropout?",
         "training.schedule",
         "'paper', 'inverse-sqrt', 'cosine' or 'linear'",
@@ -84,8 +84,8 @@ def test_no_words_but_ours_and_no_guess_that_is_far_off():
     with pytest.raises(RequestError) as error:
         build_settings(wrong)
     told = str(error.value)
-    assert "Setting data: a section, with a setting a line, found 3." in told
-    assert "(--max-steps): at least 1, found 0." in told and "true or false, found 'often'" in told
+    assert "Setting data must be a section, with a setting a line, and is 3." in told
+    assert "(--max-steps) must be at least 1, and is 0." in told and "true or false, and is 'often'" in told
     assert "Unknown setting model.foo.\n" in told and "input" not in told and "valid" not in told
 
 

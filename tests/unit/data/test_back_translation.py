@@ -33,7 +33,7 @@ def test_no_held_out_sentence_gets_through(tmp_path: Path):
         tmp_path,
         table,
         "ein Hund\nein  Pferd\n\n eine Katze\neine Kuh\n",
-        "ein Pferd\na dog\nzwei Pferde\nzwei Pferde\n",
+        "ein Pferd\na dog\na cow\nzwei Pferde\nzwei Pferde\n",
         held_out=HeldOut([given], [cut], cut_off=[cut]),
     )
     # A part that was given stays where else it stands, as in any run; one that was cut off leaves nothing behind.
@@ -43,8 +43,8 @@ def test_no_held_out_sentence_gets_through(tmp_path: Path):
     assert read(tmp_path / "text" / "valid.en") == "a dog\n" and read(tmp_path / "text" / "test.de") == "eine Katze\n"
     assert texts.lines == [1, 1]
     assert texts.tell() == (
-        "9 lines of monolingual text, 2 to translate; left out: 1 blank, 3 that stand in the held-out parts, "
-        "1 that the corpora have already, 2 repeated"
+        "10 lines of monolingual text, 2 to translate; left out: 1 blank, 3 that stand in the held-out parts, "
+        "1 that the corpora have already, 1 that are source sentences of the corpora, 2 repeated"
     )
 
 

@@ -106,6 +106,9 @@ def test_identical_files(stem: Path) -> None:
     write(Path(f"{stem}.de"), Path(f"{stem}.en").read_bytes())
     assert fails(stem) == f"{stem}.en and {stem}.de have the same content."
     assert fails(stem, "en", "en") == f"Source and target are the same file, {stem}.en."
+    for side in ("en", "de"):
+        write(Path(f"{stem}.{side}"), "\n \n\n")
+    assert fails(stem) == f"{stem}.en and {stem}.de have nothing but blank lines."
 
 
 def test_a_single_file_of_no_known_kind(tmp_path: Path) -> None:
