@@ -271,26 +271,22 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise RequestError(f"There is no settings file {path}.", "Check the name given to --config.") from None
     except IsADirectoryError:
         raise RequestError(f"{path} is a directory, not a settings file.", f"Of a run, take {path / 'config.yaml'}.") from None
-    except yaml.MarkedYAMLError as error:
-        where = f" line {error.problem_mark.line + 1}:" if error.problem_mark else ""
+    except OSError as error:
+        raise RequestError(f"The settings file {path} cannot be read: {error.strerror}.", "Check who may read it.") from None
+    except (yaml.YAMLError, ValueError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" in line {mark.line + 1:,}" if mark else ""
         raise RequestError(
-            f"The settings file {path} is no YAML:{where} {error.problem}.",
-            "A section is a line such as `model:`, and its settings stand below it, each after two spaces: `dropout: 0.1`.",
+            f"The settings file {path} cannot be understood{where}: it is no YAML in UTF-8.",
+            "A section is a line such as `model:`; its settings stand below it, each after two spaces, no tab: `dropout: 0.1`.",
         ) from None
-    except UnicodeDecodeError as error:
-        raise RequestError(
-            f"The settings file {path} is not UTF-8 text, at byte {error.start:,}.", "Save it as UTF-8."
-        ) from None
-    except (OSError, yaml.YAMLError) as error:
-        told = str(error).splitlines()[0]
-        raise RequestError(f"The settings file {path} cannot be read: {told}.", "It must be YAML, in UTF-8.") from None
     if content is None:
         return {}
     if not isinstance(content, dict):
         raise RequestError(
             f"The settings file {path} holds no sections.", f"It should have some of these: {', '.join(Settings.model_fields)}."
         )
-    return content
+    return {name: {} if section is None else section for name, section in content.items()}
 
 
 def build_settings(content: Mapping[str, Any]) -> Settings:
@@ -300,6 +296,17 @@ def build_settings(content: Mapping[str, Any]) -> Settings:
     except ValidationError as error:
         problems = dict.fromkeys(_explain(problem) for problem in error.errors())
         raise RequestError("\n".join(problems), "`headway train --help` lists every setting.") from None
+
+
+def read_settings(path: Path | None, overrides: Mapping[tuple[str, str], Any]) -> Settings:
+    """Overrides over file over defaults, checked together."""
+    if path is None:
+        return build_settings(merge({}, overrides))
+    content = read_yaml(path)
+    try:
+        return build_settings(merge(content, overrides))
+    except RequestError as error:
+        raise RequestError(error.problem, f"Look into {path}, and at what was given beside it. {error.remedy}") from None
 
 
 SectionT = TypeVar("SectionT", bound=Section)
@@ -323,14 +330,15 @@ def merge(content: Mapping[str, Any], overrides: Mapping[tuple[str, str], Any]) 
     return merged
 
 
-def did_you_mean(word: str, known: list[str]) -> str:
+def did_you_mean(word: str, known: list[str], before: str = "") -> str:
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    return f" Did you mean {close[0]}?" if close else ""
+    return f" Did you mean {before}{close[0]}?" if close else ""
 
 
 _WANTED = {  # pydantic's kinds of problems, in words that whoever writes a settings file knows
     "int_type": "a whole number",
     "int_parsing": "a whole number",
+    "int_parsing_size": "a whole number of fewer digits",
     "int_from_float": "a whole number",
     "float_type": "a number",
     "float_parsing": "a number",
@@ -345,6 +353,7 @@ _WANTED = {  # pydantic's kinds of problems, in words that whoever writes a sett
     "less_than": "below {lt:,.12g}",
     "less_than_equal": "at most {le:,.12g}",
     "literal_error": "{expected}",
+    "invalid_key": "named by a word: in quotes, where YAML takes it for something else",
 }
 
 
@@ -352,7 +361,7 @@ def _explain(problem: Mapping[str, Any]) -> str:
     place = [str(part) for part in problem["loc"]]
     name = ".".join(place)
     option = next((f" (--{option})" for option, (section, key, _) in options().items() if [section, key] == place[:2]), "")
-    if name.startswith("training.processes"):  # a number or a word: pydantic tells of each by itself
+    if place[:2] == ["training", "processes"]:  # a number or a word: pydantic tells of each by itself
         return f"Setting training.processes{option} must be a whole number from 1, or auto, and is {problem['input']!r}."
     if problem["type"] == "extra_forbidden":
         return f"Unknown setting {name}.{_suggest(place)}"
@@ -362,7 +371,7 @@ def _explain(problem: Mapping[str, Any]) -> str:
 
 
 def _suggest(place: list[str]) -> str:
-    """The nearest setting of the same section; failing that, one of another section; failing that, a section."""
+    """A setting of that name in another section, or else the nearest of this one; of what is no section, the nearest of all."""
     full_names = [f"{section}.{name}" for section, name, _ in fields()]
     if len(place) == 1:
         by_name = {full.split(".")[1]: full for full in full_names}
@@ -373,8 +382,7 @@ def _suggest(place: list[str]) -> str:
     elsewhere = [full for full in full_names if full.endswith(f".{name}")]
     if elsewhere:
         return f" Did you mean {elsewhere[0]}?"
-    close = did_you_mean(name, [full.removeprefix(f"{section}.") for full in here])
-    return close.replace("mean ", f"mean {section}.")
+    return did_you_mean(name, [full.removeprefix(f"{section}.") for full in here], f"{section}.")
 
 
 def parse_corpus(text: str) -> tuple[str, float]:

@@ -26,8 +26,8 @@ import typer
 
 from headway.cli.again import resumable
 from headway.cli.columns import print_table, print_text
-from headway.cli.settings import COMMAND, ConfigFile, given_settings, read_settings, takes_settings
-from headway.config import did_you_mean
+from headway.cli.settings import COMMAND, ConfigFile, given_settings, takes_settings
+from headway.config import did_you_mean, read_settings
 from headway.errors import RequestError
 
 EXPERIMENTS = {

@@ -31,7 +31,8 @@ import typer
 from headway.amounts import amount
 from headway.cli.again import headway_command, resumable
 from headway.cli.plan_table import tell_plan, tell_quality
-from headway.cli.settings import COMMAND, ConfigFile, Given, as_options, given_settings, read_settings, takes_settings
+from headway.cli.settings import COMMAND, ConfigFile, Given, as_options, given_settings, takes_settings
+from headway.config import read_settings
 from headway.errors import RequestError
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def _check_request(settings: "Settings", pairs: int | None, length: float | None
     if settings.data.task != "translate" or settings.model.family not in (None, "transformer"):
         raise RequestError("Plans are made for translators only.", "Try the run with --max-steps 50: it tells its speed.")
     if settings.training.init:
-        raise RequestError("Plans are made for models that begin anew.", "Leave out --init, in a file too.")
+        raise RequestError("Plans are made for models that begin anew.", "Leave out --init, or init in the settings file.")
     if settings.data.monolingual_target:
         raise RequestError(
             "Plans are made for one training, and --monolingual-target makes three.",

@@ -32,17 +32,6 @@ def given_settings(context: typer.Context, options: Mapping[str, Any]) -> Given:
     return {(name.split("__")[0], name.split("__")[1]): value for name, value in given.items()}
 
 
-def read_settings(config_file: Path | None, given: Given) -> config.Settings:
-    """Options over file over defaults, checked together."""
-    if config_file is None:
-        return config.build_settings(config.merge({}, given))
-    content = config.read_yaml(config_file)
-    try:
-        return config.build_settings(config.merge(content, given))
-    except RequestError as error:
-        raise RequestError(error.problem, f"It stands in {config_file}, or was given as an option. {error.remedy}") from None
-
-
 def as_options(given: Given) -> list[str]:
     """The settings as words of a command line."""
     words = []

@@ -29,7 +29,8 @@ from typing import Annotated, Any
 import typer
 
 from headway.cli.again import headway_command, resumable
-from headway.cli.settings import COMMAND, ConfigFile, given_settings, read_settings, takes_settings
+from headway.cli.settings import COMMAND, ConfigFile, given_settings, takes_settings
+from headway.config import read_settings
 
 __all__ = ["COMMAND", "run"]
 SAMPLES, LONGEST = 5, 300  # translations shown at the end, and how many characters of each

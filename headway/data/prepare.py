@@ -231,7 +231,8 @@ def _check_languages(asked: Sequence[Direction], learned: Sequence[Direction]) -
     """A direction may lack a corpus; a language that none has is a slip. One that none has on either side is told first."""
     known = {language for one in learned for language in (("from", one.source), ("to", one.target))}
     wanted = dict.fromkeys(pair for one in asked for pair in (("from", one.source), ("to", one.target)))
-    for option, language in sorted(wanted, key=lambda pair: pair[1] in {language for _, language in known}):
+    anywhere = {language for _, language in known}
+    for option, language in sorted(wanted, key=lambda pair: pair[1] in anywhere):
         if (option, language) not in known:
             raise DataError(
                 f"No training corpus has anything to learn --{option} {language} from.",

@@ -53,7 +53,7 @@ class Course:
 
     def count_epoch_tokens(self) -> int:
         """What fills the updates of the epoch."""
-        return count_tokens(self.prepared.train, self.sizes)
+        return count_tokens(self.store, self.sizes)
 
     def count_tokens(self, update: Update) -> int:
         """What fills an update."""

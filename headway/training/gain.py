@@ -69,7 +69,7 @@ def find_gain(out: Path, forward: Path, sentences: int, metric: str, display: Di
     verdicts = {one.comparison.verdict for one in scores} & {"better", "worse"}
     told = "It helped" if verdicts == {"better"} else "It did harm" if verdicts == {"worse"} else "It did not clearly help"
     if verdicts == ({"worse"} if model.parent == out else {"better"}):
-        told += " on the test part, which validation does not bear out: more --held-out sentences would tell"
+        told += " on the test part, which validation does not bear out: more held-out sentences would tell"
     return Gain(sentences, scores, model, f"{story} {told}; by validation, take {model}.")
 
 

@@ -9,10 +9,13 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interruption:
-    """While this is open, the first signal only sets `asked`; the second one ends the program at once."""
+    """While this is open, the first signal only sets `asked`; the second one ends the program at once.
+
+    One that nobody looked for any more is given again where the block ends well: no request to stop is lost.
+    """
 
     def __init__(self) -> None:
-        self.asked = False
+        self.asked: signal.Signals | None = None
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> "Interruption":
@@ -22,9 +25,11 @@ class Interruption:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._restore()
+        if self.asked and kind is None:
+            signal.raise_signal(self.asked)
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
-        self.asked = True
+        self.asked = signal.Signals(number)
         self._restore()
 
     def _restore(self) -> None:

@@ -110,7 +110,7 @@ class Trainer:
                     self._run_epoch(interruption)
                 except _Diverged as diverged:
                     self._set_back(diverged)
-            if any(self.group.sum(interruption.asked)):  # since the last update, while it was validated and saved
+            if any(self.group.sum(interruption.asked is not None)):  # since the last update, while it was validated and saved
                 raise self._stopped()
 
     def rehearse(self, seconds: float) -> tuple[float, float]:
@@ -120,7 +120,7 @@ class Trainer:
         for passes in itertools.cycle(self._course.open_epoch(self.state.epoch)):
             self._compute_gradient(passes, stopping=False)
             self.learner.step(0.0)
-            self._measure(passes)
+            self._count_update(passes)
             now = time.monotonic() - self._begun
             self.display.update("Measuring", min(int(now), int(seconds)), int(seconds))
             if not begun and now > 0.2 * seconds:  # the first updates are slower
@@ -143,7 +143,7 @@ class Trainer:
         for passes in updates[self.state.place :]:
             if self.done():
                 return
-            stopping = self._update(passes, interruption.asked)
+            stopping = self._update(passes, interruption.asked is not None)
             if self.state.budget is None:
                 self._measure_budget()
             self._after_update()
@@ -174,7 +174,7 @@ class Trainer:
         if not math.isfinite(gradient.norm):
             raise _Diverged("the gradient is not finite", state.step)
         self.learner.step(self._rate(state.step + 1))
-        tokens = self._measure(passes)
+        tokens = self._count_update(passes)
         state.step, state.place, state.tokens = state.step + 1, state.place + 1, state.tokens + tokens
         state.seconds = self._seconds()
         state.loss, state.judged = state.loss + gradient.loss, state.judged + gradient.judged
@@ -185,8 +185,8 @@ class Trainer:
             self._ends.append(time.monotonic())
         return gradient.stopping
 
-    def _measure(self, passes: Update) -> int:
-        """Count an update that was made; returns its tokens."""
+    def _count_update(self, passes: Update) -> int:
+        """That was made, for the speed; returns its tokens."""
         tokens = self._course.count_tokens(passes)
         self._meter.count(tokens, self._course.count_flops(passes, self.learner.model.architecture))
         return tokens

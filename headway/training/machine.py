@@ -127,6 +127,7 @@ def measure_peak(training: TrainingSettings, device: torch.device) -> float:
 
 @cache
 def _measure_peak(dtype: torch.dtype, device: torch.device, threads: int) -> float:
+    bound_products()  # oneDNN asks once, at its first product
     small, large = 256, 8192 if device.type == "cuda" else 1536
     has_instructions = min(_time_product(small, dtype, device) for _ in range(2)) < 0.01  # seconds; bf16 may have none
     size = large if has_instructions else small

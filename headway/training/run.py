@@ -17,7 +17,7 @@ from headway.bundle import (
     read_manifest,
     write_bundle,
 )
-from headway.config import ModelSettings, Settings, build_settings, merge, read_yaml
+from headway.config import ModelSettings, Settings, read_settings
 from headway.data.picture_store import picture_shape
 from headway.data.prepare import Prepared, directions_of, prepare, reads_pictures, why_rebuild
 from headway.errors import HeadwayError, RequestError
@@ -69,10 +69,9 @@ def train(
     data, training, decoding), each a dictionary; they win over the file. Calling it again with the same settings goes on
     where the run stood.
     """
-    content = read_yaml(Path(config)) if config else {}
     overrides = {(section, name): value for section, values in sections.items() for name, value in values.items()}
     with display or Display() as shown:
-        return run_training(build_settings(merge(content, overrides)), Path(out), shown)
+        return run_training(read_settings(Path(config) if config else None, overrides), Path(out), shown)
 
 
 def run_training(settings: Settings, out: Path, display: Display, scope: Scope | None = None) -> TrainingResult:

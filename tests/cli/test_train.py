@@ -280,7 +280,7 @@ def test_a_settings_file_and_options_that_win(tmp_path: Path, corpus: Path, head
     assert yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())["training"]["max_steps"] == 2
     config.write_text("training: {max_step: 50}\n")
     wrong = headway("train", "--config", config, "--out", tmp_path / "run")
-    assert wrong.code == 2 and f"Did you mean training.max_steps?\nIt stands in {config}, or " in wrong.err
+    assert wrong.code == 2 and f"Did you mean training.max_steps?\nLook into {config}, and at " in wrong.err
 
 
 # What goes wrong

@@ -66,10 +66,12 @@ def test_every_setting_is_an_option_and_the_promised_names_are_there():
     ("content", "why"),
     [
         ("- a list", "holds no sections"),
-        ("model:\n  dropout: [", "is no YAML: line 2: expected the node content"),
-        ("model:\n\tdropout: 1", "is no YAML: line 2: found character"),
-        ("a: \xff", "is not UTF-8 text, at byte 3"),
-        ("a: \0", "cannot be read: unacceptable character"),
+        ("model:\n  dropout: [", "cannot be understood in line 2"),
+        ("model:\n\tdropout: 1", "cannot be understood in line 2"),
+        ("a: !!python/object:os.system {}", "cannot be understood in line 1"),
+        ("a: 2020-13-45", "cannot be understood: "),
+        ("a: \xff", "cannot be understood: "),
+        ("a: \0", "cannot be understood: "),
     ],
 )
 def test_a_file_that_holds_no_settings(tmp_path: Path, content: str, why: str):
@@ -81,12 +83,20 @@ def test_a_file_that_holds_no_settings(tmp_path: Path, content: str, why: str):
 
 def test_no_words_but_ours_and_no_guess_that_is_far_off():
     wrong = {"model": {"tie": 3, "foo": 1}, "data": 3, "training": {"max_steps": 0, "recompute": "often", "seed": 0.5}}
+    wrong["training"]["processess"] = 2
     with pytest.raises(RequestError) as error:
         build_settings(wrong)
     told = str(error.value)
     assert "Setting data must be a section, with a setting a line, and is 3." in told
     assert "(--max-steps) must be at least 1, and is 0." in told and "true or false, and is 'often'" in told
+    assert "Setting training.processes" not in told and "Did you mean training.processes?" in told
     assert "Unknown setting model.foo.\n" in told and "input" not in told and "valid" not in told
+
+
+def test_a_section_without_settings_is_none_given(tmp_path: Path):
+    path = tmp_path / "settings.yaml"
+    path.write_text("model:\ntraining:\n  seed: 3\n")
+    assert build_settings(read_yaml(path)) == build_settings({"training": {"seed": 3}})
 
 
 def test_a_missing_file(tmp_path: Path):
