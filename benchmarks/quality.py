@@ -23,7 +23,7 @@ from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 from machine import tell_command
-from quality_answers import BASE, METRICS, draw_picture, make_table, read_answers
+from quality_answers import BASE, METRICS, draw_picture, make_overview, make_table, read_answers
 
 from headway.config import options as list_settings
 from headway.errors import HeadwayError
@@ -134,6 +134,7 @@ def ask_all(core: int, name: str, options: argparse.Namespace) -> None:
 def tell_answers(answers: Sequence[dict[str, Any]], directory: Path) -> None:
     (directory / "table.md").write_text(make_table(answers, order), encoding="utf-8")
     draw_picture(answers, order, directory / "picture")
+    print(f"For docs/quality.md:\n\n{make_overview(answers, order)}", flush=True)
 
 
 def find_place(directory: Path, corpus: str, change: str, seed: int) -> Path:
