@@ -45,6 +45,12 @@ class Provenance(Section):
     data: dict[str, str] = Field(default_factory=dict, description="SHA-256 of each corpus file")
     metrics: dict[str, float] = Field(default_factory=dict)
 
+    @property
+    def from_the_start(self) -> bool:
+        """Whether these settings made the model, from nothing: then all that it ever learned is known."""
+        training = self.settings.get("training", {})
+        return bool(training) and not training.get("init")
+
 
 class Scope(Section):
     """What a model was made for, where that is little: what to call it, and every word of it, in small letters."""

@@ -27,11 +27,20 @@ class Part:
 class Reader:
     """`to` and `from_` choose among the model's directions, each of which may have a tag; `source_prefix` is put after it.
 
-    A text may itself begin with one of `prefixes`, those of the training text: it then holds for all of its sentences.
+    A text may itself begin with one of `prefixes`, those of the training text: it then holds for all of its sentences. `known`:
+    the model has learned no others.
     """
 
-    def __init__(self, tokenizer: Tokenizer, directions: Sequence[Direction], prefixes: Sequence[str], lines: Lines) -> None:
-        self.tokenizer, self.directions, self.prefixes, self.lines = tokenizer, directions, prefixes, lines
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        directions: Sequence[Direction],
+        prefixes: Sequence[str],
+        lines: Lines,
+        *,
+        known: bool = False,
+    ) -> None:
+        self.tokenizer, self.directions, self.prefixes, self.lines, self.known = tokenizer, directions, prefixes, lines, known
 
     def cut_whole(self, texts: Sequence[str], to: Languages, from_: Languages, source_prefix: str) -> list[list[int]]:
         """The pieces that the model reads of texts that are not cut into sentences."""
@@ -80,11 +89,11 @@ class Reader:
         return [found[way] + source_prefix for way in ways]
 
     def _check_tags(self, source_prefix: str) -> None:
-        """A tag that was not learned would be read as text. Of imported models nobody knows which they learned."""
+        """A tag that was not learned would be read as text. Which ones an imported model learned, nobody knows."""
         tags = find_tags(source_prefix)
         if taken := {one.prefix.strip() for one in self.directions} & {*tags}:
             raise RequestError(f"The prefix {source_prefix!r} has {min(taken)}, the tag of a language.", "Give --to instead.")
-        if not self.tokenizer.tags or source_prefix in self.prefixes or not tags:
+        if source_prefix in self.prefixes or not tags or not (self.tokenizer.tags or self.known):
             return
         if not {*self.tokenizer.encode([source_prefix])[0][: len(tags)]} <= {*self.tokenizer.tags}:
             learned = ", ".join(repr(prefix) for prefix in self.prefixes if find_tags(prefix))

@@ -62,7 +62,8 @@ class Translator:
         manifest = engines.bundles[0].manifest
         self.engines, self.tokenizers = engines, engines.bundles[0].tokenizers
         self.decoding, self.scope, self.directions = manifest.decoding, manifest.scope, manifest.directions
-        self.reader = Reader(self.tokenizers.source, manifest.directions, manifest.prefixes, manifest.lines)
+        known = manifest.provenance.from_the_start
+        self.reader = Reader(self.tokenizers.source, manifest.directions, manifest.prefixes, manifest.lines, known=known)
 
     def translate(
         self,

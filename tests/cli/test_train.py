@@ -56,6 +56,14 @@ def whole(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:
     return out
 
 
+def test_a_model_without_tags_refuses_them(run: Path, tmp_path: Path, headway):
+    text = tmp_path / "text"
+    text.write_text("copy ash\n")
+    wrong = headway("translate", run / "best", text, "--source-prefix", "<news> ")
+    assert wrong.code == 2 and "has not learned the tag of the prefix '<news> '" in wrong.err and "none" in wrong.err
+    assert headway("translate", run / "best", text, "--source-prefix", "copy ").code == 0
+
+
 def test_a_run_leaves_what_it_promises(run: Path):
     names = {path.name for path in run.iterdir()}
     assert {"config.yaml", "metrics.jsonl", "checkpoints", "best", "last", "test.txt", "curves.png"} <= names
