@@ -25,12 +25,12 @@ from headway.config import ModelSettings
 from headway.data.batching import Batch, collate
 from headway.models.build import build
 from headway.models.presets import PRESETS, build_architecture
-from headway.nn import attention
+from headway.nn import attention, products
 from headway.nn.dropout import Dropout
 from headway.training import loss
 from headway.training.group import Group
 from headway.training.loss import Loss
-from headway.training.machine import keep_memory
+from headway.training.machine import bound_products, keep_memory
 from headway.training.replicas import Replicas
 
 VOCAB, LENGTH = 8000, 16
@@ -46,7 +46,7 @@ def make_batch(tokens: int, random: np.random.Generator) -> Batch:
 
 @contextmanager
 def without_short_attention() -> Iterator[None]:
-    with mock.patch.object(attention, "LONGEST", 0):
+    with mock.patch.object(attention, "LONGEST", 0), mock.patch.object(attention, "LONGEST_WIDE", 0):
         yield
 
 
@@ -87,6 +87,10 @@ def with_all_logits() -> Iterator[None]:
         yield
 
 
+def with_products_of_torch() -> object:
+    return mock.patch.object(products, "has_wide_products", lambda: False)
+
+
 def with_rows(rows: int) -> Callable[[], object]:
     return lambda: mock.patch.dict(loss.ROWS, cpu=rows)
 
@@ -96,6 +100,7 @@ VARIANTS: dict[str, Callable[[], object]] = {
     "attention by torch's kernel": without_short_attention,
     "dropout by nn.Dropout": with_dropout_of_torch,
     "dropout masks by way of bytes": with_masks_of_bytes,
+    "products by torch's choice of a library": with_products_of_torch,
     "loss on all logits at once": with_all_logits,
     "loss in chunks of 512 rows": with_rows(512),
     "loss in chunks of 64 rows": with_rows(64),
@@ -112,7 +117,7 @@ def measure(preset: str, tokens: int, rounds: int) -> dict[str, list[float]]:
     times: dict[str, list[float]] = {name: [] for name in VARIANTS}
     for turn in range(rounds + 1):
         for name, variant in VARIANTS.items():
-            with variant():  # type: ignore[attr-defined]
+            with variant(), products.wide_products():  # type: ignore[attr-defined]
                 begun = time.process_time()
                 learner.begin()
                 (learner.loss(batches[turn % len(batches)]) / tokens).backward()
@@ -138,6 +143,7 @@ def main() -> None:
     torch.set_num_threads(1)
     if not options.return_memory:
         keep_memory()
+    bound_products()
     times = measure(options.preset, options.tokens, options.rounds)
     whole = times["all"]
     result = {

@@ -6,7 +6,6 @@ asked. What it found stands in `request.out`, what it trained beside that: the s
 """
 
 import json
-import platform
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from headway import __version__
 from headway.atomic import write_file, writing
 from headway.bundle import read_manifest
 from headway.config import Settings
-from headway.cores import count_cores
+from headway.cores import count_cores, name_processor
 from headway.data.prepare import directions_of, fingerprint_corpora
 from headway.errors import DataError, RequestError
 from headway.progress import Display, duration
@@ -158,11 +157,8 @@ def describe_machine() -> dict[str, Any]:
     """What a figure was measured on."""
     import torch
 
-    cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return {
-        "processor": names[0] if names else platform.processor() or platform.machine(),
+        "processor": name_processor(),
         "cores": count_cores(),
         "gpus": torch.cuda.device_count(),
         "torch": torch.__version__,

@@ -12,7 +12,8 @@ from headway.data.batching import epoch_batches
 from headway.data.store import Store
 from headway.models.flops import Lengths, training_flops
 from headway.models.presets import PRESETS
-from headway.nn.short_attention import LONGEST
+from headway.nn.products import has_wide_products
+from headway.nn.short_attention import LONGEST, LONGEST_WIDE
 from headway.training.choices import choose_budget, total_updates
 from headway.training.loss import ROWS
 from headway.training.update import count_passes, count_readings
@@ -252,7 +253,8 @@ def count_kept(a: Architecture, lengths: Lengths, *, recompute: bool = False, de
     sublayer = (3 if a.dropout else 2) * a.d_model
     heads = a.n_heads * (a.d_k + a.d_v)  # queries and output, or keys and values
     inner = a.d_ff * (3 if a.activation_dropout else 2 if a.activation == "gelu" else 1)
-    short = device == "cpu" and lengths.source_source <= LONGEST * lengths.source
+    longest = LONGEST_WIDE if has_wide_products() else LONGEST
+    short = device == "cpu" and lengths.source_source <= longest * lengths.source
     weights = a.n_heads * (2 if a.attention_dropout else 1 if short else 0)  # of a pair of positions
     encoder = lengths.source * (2 * sublayer + 2 * heads + inner) + lengths.source_source * weights
     decoder = lengths.target * (3 * sublayer + 3 * heads + inner) + (lengths.target_target + lengths.source_target) * weights

@@ -16,6 +16,7 @@ from headway.amounts import amount, are
 from headway.config import TrainingSettings
 from headway.cores import count_cores
 from headway.errors import RequestError
+from headway.nn.products import wide_products
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
@@ -128,6 +129,11 @@ def measure_peak(training: TrainingSettings, device: torch.device) -> float:
 @cache
 def _measure_peak(dtype: torch.dtype, device: torch.device, threads: int) -> float:
     bound_products()  # oneDNN asks once, at its first product
+    with wide_products():
+        return _measure_best(dtype, device)
+
+
+def _measure_best(dtype: torch.dtype, device: torch.device) -> float:
     small, large = 256, 8192 if device.type == "cuda" else 1536
     has_instructions = min(_time_product(small, dtype, device) for _ in range(2)) < 0.01  # seconds; bf16 may have none
     size = large if has_instructions else small

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from headway.models.model import Model
 from headway.nn.attention import MultiHeadAttention
+from headway.nn.products import wide_products
 from headway.training.group import Group
 
 MOMENTUM = 0.95
@@ -72,6 +73,7 @@ class Muon(torch.optim.Optimizer):
         return steps
 
 
+@wide_products()
 def orthogonalise(matrices: Tensor) -> Tensor:
     """Of each matrix U S V^T of a batch [K, m, n] about U V^T: its singular values come to between 0.7 and 1.2.
 

@@ -14,6 +14,7 @@ from headway.data.batching import Batch, Indices
 from headway.data.objectives import Examples, Objective, Sizes
 from headway.data.sharing import divide
 from headway.errors import TrainingError
+from headway.nn.products import wide_products
 from headway.training.group import Group
 from headway.training.learner import Learner
 
@@ -31,6 +32,7 @@ class Gradient:
     stopping: bool
 
 
+@wide_products()
 def compute_gradient(
     learner: Learner,
     group: Group,

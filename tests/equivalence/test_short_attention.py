@@ -3,10 +3,11 @@
 import pytest
 import torch
 
+from headway.nn import products
 from headway.nn.attention import attention, fast_attention
 from headway.nn.dropout import Dropout
 from headway.nn.masks import causal_mask, padding_mask
-from headway.nn.short_attention import LONGEST, short_attention
+from headway.nn.short_attention import LONGEST, LONGEST_WIDE, short_attention
 
 B, H, T, S, D_K, D_V = 3, 2, 5, 7, 4, 6
 TOKENS = torch.tensor([[5] * S, [5] * 3 + [0] * (S - 3), [0] * S])  # the last sentence may attend to nothing
@@ -32,10 +33,16 @@ def test_it_is_equation_1_with_its_gradient(mask: torch.Tensor | None, scale: fl
         torch.testing.assert_close(one.grad, other.grad.nan_to_num(0.0), rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize(("length", "short"), [(LONGEST, True), (LONGEST + 1, False)])
-def test_it_is_taken_for_short_sequences_that_are_learned_from(length: int, short: bool):
+@pytest.mark.parametrize(("wide", "length", "short"), [
+    (False, LONGEST, True), (False, LONGEST + 1, False), (True, LONGEST_WIDE, True), (True, LONGEST_WIDE + 1, False),
+])  # fmt: skip
+def test_it_is_taken_for_short_sequences_that_are_learned_from(
+    wide: bool, length: int, short: bool, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(products, "has_wide_products", lambda: wide)
     query, key, value = (torch.randn(1, 1, length, 4, requires_grad=True) for _ in range(3))
-    assert ("ShortAttention" in type(fast_attention(query, key, value).grad_fn).__name__) == short
+    with products.wide_products():
+        assert ("ShortAttention" in type(fast_attention(query, key, value).grad_fn).__name__) == short
     with torch.no_grad():
         torch.testing.assert_close(fast_attention(query, key, value), attention(query, key, value)[0])
 
