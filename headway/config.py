@@ -18,7 +18,7 @@ from headway.errors import RequestError
 MOST_WEIGHT = 1000  # of a corpus: times that it is read in an epoch
 
 Task = Literal["translate", "denoise", "span", "lm", "mlm", "classify"]
-PresetName = Literal["tiny", "small", "base", "big"]
+PresetName = Literal["mini", "tiny", "small", "base", "big"]
 Family = Literal["transformer", "t5", "bert", "gpt", "vit"]
 
 

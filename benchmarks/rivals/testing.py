@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from rival import Rival
 
-from headway.bundle import Lines
+from headway.bundle import Lines, Provenance
 from headway.config import DecodingSettings
 from headway.data.prepare import Prepared
 from headway.engines.choice import Engines
@@ -21,6 +21,7 @@ class Facts:
 
     decoding: DecodingSettings
     lines: Lines
+    provenance: Provenance
     scope: None = None
     directions: tuple[()] = ()
     prefixes: tuple[()] = ()
@@ -43,7 +44,7 @@ def translate_test(model: Rival, prepared: Prepared, decoding: DecodingSettings,
         sentences=share_of_sentences([source for source, _ in prepared.valid]) >= SENTENCES,
         longest=max(1, int(prepared.train.source_lengths.max())),
     )
-    bundle = RivalBundle(model, Facts(decoding, lines), prepared.tokenizers)
+    bundle = RivalBundle(model, Facts(decoding, lines, Provenance()), prepared.tokenizers)
     translator = Translator(Engines([bundle], "torch"))  # type: ignore[list-item]
 
     def show(done: int, total: int) -> None:

@@ -31,6 +31,7 @@ class Preset:
 # base and big are table 3's. The small ones are for small corpora, high learning rates and few updates, where post-norm is
 # slow to begin: on Multi30k its decoder did not look at the source for more than a thousand updates (docs/design.md).
 PRESETS = {
+    "mini": Preset(n_layers=2, d_model=128, d_ff=256, n_heads=4, dropout=0.3, norm="pre"),
     "tiny": Preset(n_layers=4, d_model=128, d_ff=256, n_heads=4, dropout=0.3, norm="pre"),
     "small": Preset(n_layers=6, d_model=256, d_ff=1024, n_heads=4, dropout=0.2, norm="pre"),
     "base": Preset(n_layers=6, d_model=512, d_ff=2048, n_heads=8, dropout=0.1, norm="post"),

@@ -15,7 +15,7 @@ from headway.data.store import Store
 from headway.directions import is_same, list_directions
 from headway.errors import RequestError
 from headway.models.presets import PRESETS
-from headway.training.machine import LEAST_TOKENS, ordinary_speed
+from headway.training.machine import LEAST_TOKENS, count_given, ordinary_speed
 
 VALIDATIONS = 25  # of a run, unless they would take too much of its time
 ASKED = ("max_steps", "max_epochs", "max_minutes", "patience")  # when to stop: may change when a run goes on
@@ -26,9 +26,9 @@ MANY_EPOCHS = 30  # over a text: from there on a model needs all of its preset's
 SIZES: dict[PresetName, tuple[int, float]] = {  # pairs that can fill it, and target tokens that it has to read
     "base": (1_000_000, 60e6),
     "small": (100_000, 10e6),
+    "tiny": (0, 4e6),
 }
-ENOUGH_UPDATES = 2500  # that a short training is to have before its batches grow to their full size
-LEAST_BATCH = 2 * LEAST_TOKENS  # target tokens that such a batch has at least
+ENOUGH_UPDATES = 5000  # that a short training is to have before its batches grow to their full size
 PASS_TOKENS = 4096  # target tokens computed at once: more do not make a processor faster, and take memory
 
 
@@ -105,7 +105,7 @@ def choose_preset(
     if settings.preset:
         return settings.preset
     fitting = (preset for preset, (fill, _) in SIZES.items() if pairs >= fill)
-    return next((preset for preset in fitting if tokens_read(preset) >= SIZES[preset][1]), "tiny")
+    return next((preset for preset in fitting if tokens_read(preset) >= SIZES[preset][1]), "mini")
 
 
 def choose_model(settings: ModelSettings, preset: PresetName, epochs: float = math.inf) -> ModelSettings:
@@ -166,7 +166,8 @@ def choose_training(
     rate = choose_rate(family, d_model, optimizer, start=bool(settings.init), new_vocabulary=new_vocabulary)
     full = full_batch(d_model, target_tokens)
     if family in TRANSLATORS and epochs < math.inf and not counts_updates(settings):  # who does wants them whole
-        full = min(full, max(LEAST_BATCH, round(epochs * target_tokens / ENOUGH_UPDATES)))
+        least = LEAST_TOKENS * min(2, count_given(settings))  # a core has enough to do, two have as many updates for it
+        full = min(full, max(least, round(epochs * target_tokens / ENOUGH_UPDATES)))
     batch_tokens = settings.batch_tokens or full
     return settings.model_copy(
         update={

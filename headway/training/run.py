@@ -192,7 +192,7 @@ def _tell_choices(asked: Settings, chosen: Settings, prepared: Prepared, start: 
         return
     fitting = choose_preset(asked.model, prepared.pairs_per_epoch)
     if fitting != chosen.model.preset:
-        yield f"There is text enough for the size {fitting}, but no time; --preset {fitting} takes it all the same."
+        yield f"This training is too short for the size {fitting}; --preset {fitting} is for one that will go on for longer."
 
 
 def _look_ahead(settings: Settings, prepared: Prepared, a: AnyArchitecture) -> Reading:

@@ -86,7 +86,7 @@ def test_a_corpus_that_is_not_there(headway):
         "--json",
     )
     figures = json.loads(result.out)
-    assert (figures["source_tokens"], figures["target_tokens"], figures["preset"]) == (10_000, 20_000, "tiny")
+    assert (figures["source_tokens"], figures["target_tokens"], figures["preset"]) == (10_000, 20_000, "mini")
     assert figures["mfu"] == 0.2
     assert figures["seconds"] == pytest.approx(600, rel=0.05)  # the minutes, in whole updates
     assert figures["epochs"] == pytest.approx(figures["seconds"] * figures["tokens_per_second"] / 20_000, rel=0.01)
@@ -102,7 +102,7 @@ def test_a_budget_chooses_the_size_too(headway):
         return json.loads(headway("plan", "--pairs", 4_500_000, *budget, "--seconds", 0, "--json").out)["preset"]
 
     assert preset() == preset("--max-minutes", 1e7) == preset("--max-steps", 50) == "base"
-    assert preset("--max-minutes", 5) == preset("--max-epochs", 0.001) == "tiny"
+    assert preset("--max-minutes", 5) == preset("--max-epochs", 0.001) == "mini"
 
 
 def test_two_vocabularies(headway):

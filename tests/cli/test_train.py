@@ -174,12 +174,12 @@ def test_a_signal_after_the_last_update_is_heard(tmp_path: Path, corpus: Path, h
 
 
 def test_a_size_that_there_is_no_time_for(tmp_path: Path, corpus: Path, headway, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("headway.training.choices.SIZES", {"small": (100, 1e9)})
+    monkeypatch.setattr("headway.training.choices.SIZES", {"small": (100, 1e9), "tiny": (0, 0)})
     out = tmp_path / "run"
     done = headway("train", "--train", corpus, "--from", "en", "--to", "de", "--d-model", 16, "--n-heads", 2, "--n-layers", 1,
                    "--max-epochs", 0.1, "--held-out", 12, "--processes", 1, "--out", out)  # fmt: skip
     assert done.code == 0, done.err
-    assert "text enough for the size small, but no time; --preset small" in done.err
+    assert "too short for the size small; --preset small" in done.err
     assert yaml.safe_load((out / "config.yaml").read_text())["model"]["preset"] == "tiny"
 
 

@@ -31,6 +31,7 @@ def test_parameters_with_37000_shared_pieces(preset, millions):
 def test_presets_are_the_papers_and_ours():
     sizes = {name: (p.n_layers, p.d_model, p.d_ff, p.n_heads) for name, p in PRESETS.items()}
     assert sizes == {
+        "mini": (2, 128, 256, 4),
         "tiny": (4, 128, 256, 4),
         "small": (6, 256, 1024, 4),
         "base": (6, 512, 2048, 8),

@@ -37,20 +37,27 @@ def test_a_short_training_has_no_time_for_a_large_model():
     short = chosen(300_000, {"small": 3, "tiny": 15})
     assert (short.preset, short.dropout) == ("tiny", 0.15)  # of tiny's own epochs
     assert chosen(4_500_000, {"base": 0.01, "small": 0.03, "tiny": 0.2}).preset == "tiny"
+    assert chosen(4_500_000, {"base": 0.01, "small": 0.03, "tiny": 0.08, "mini": 0.14}).preset == "mini"
     assert chosen(29_000, {"tiny": 5000}).preset == "tiny"  # however long
+    few = chosen(5_000, {"tiny": 50, "mini": 50})
+    assert (few.preset, few.dropout, few.norm) == ("mini", 0.3, "pre")
+    assert chosen(5_000, {"tiny": 50}, max_steps=100).preset == chosen(5_000, {"tiny": 50}, family="gpt").preset == "tiny"
     assert chosen(300_000, {"small": 3}, preset="small").preset == "small"
     assert chosen(300_000, {"small": 3}, family="gpt").preset == "small"
     assert chosen(300_000, {"small": 3}, max_steps=100).preset == "small"
 
 
-def test_a_text_that_is_read_seldom_needs_less_dropout_and_smaller_updates():
+def test_a_text_that_is_read_seldom_needs_less_dropout_and_smaller_updates(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("headway.training.machine.count_cores", lambda: 2)
+
     def chosen(epochs: float, **training: object) -> tuple[float | None, int | None]:
         settings = Settings(training=TrainingSettings(**training))
         found = resolve(settings, pairs=29_000, target_tokens=420_000, epochs=epochs)
         return found.model.dropout, found.training.batch_tokens
 
     assert chosen(3) == (0.03, 1024)
-    assert chosen(10) == (0.1, 1680)
+    assert chosen(3, processes=1, threads=1) == (0.03, 512)
+    assert chosen(18) == (0.18, 1512)
     assert chosen(30) == chosen(500) == (0.3, 2048)
     assert chosen(3, max_steps=615) == (0.03, 2048)  # updates that are counted stay whole
     assert chosen(3, max_steps=10**6, max_minutes=5) == chosen(3)  # unless they are but a bound
