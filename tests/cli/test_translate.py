@@ -172,7 +172,7 @@ def test_a_directory_of_outputs(tmp_path: Path, run: Path, lines: Path, headway)
 def test_the_same_command_goes_on(tmp_path: Path, run: Path, headway, number: signal.Signals, monkeypatch):
     monkeypatch.setattr("headway.jobs.blocks.BLOCK", 1)
     source, out = tmp_path / "source", tmp_path / "out"
-    source.write_text("".join(f"copy {place}\n" for place in range(12)))
+    source.write_text("".join(f"copy {place}\n" for place in range(60)))
     process = start(run / "best", source, "-o", out, "--beam", 1, block=1)
     while process.poll() is None and not (tmp_path / ".out.journal").exists():
         time.sleep(0.001)

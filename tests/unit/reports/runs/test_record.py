@@ -125,7 +125,7 @@ def test_what_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is no directory"):
         read_run(tmp_path / "nowhere")
     (tmp_path / "config.yaml").write_text("model: [")
-    with pytest.raises(RequestError, match="cannot be read"):
+    with pytest.raises(RequestError, match="cannot be understood in line 1"):
         read_run(tmp_path)
 
 
