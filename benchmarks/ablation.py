@@ -46,7 +46,7 @@ def make_batch(tokens: int, random: np.random.Generator) -> Batch:
 
 @contextmanager
 def without_short_attention() -> Iterator[None]:
-    with mock.patch.object(attention, "LONGEST", 0), mock.patch.object(attention, "LONGEST_WIDE", 0):
+    with mock.patch.object(attention, "find_longest", lambda dtype, wide: 0):
         yield
 
 

@@ -47,7 +47,7 @@ class Provenance(Section):
 
     @property
     def from_the_start(self) -> bool:
-        """Whether these settings made the model, from nothing: then all that it ever learned is known."""
+        """Whether these settings made the model, from nothing: then all prefixes that it was given are known."""
         training = self.settings.get("training", {})
         return bool(training) and not training.get("init")
 

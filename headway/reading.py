@@ -99,7 +99,7 @@ class Reader:
             learned = ", ".join(repr(prefix) for prefix in self.prefixes if find_tags(prefix))
             raise RequestError(
                 f"The model has not learned the tag of the prefix {source_prefix!r}.",
-                f"Prefixes with tags that it learned: {learned or 'none'}.",
+                f"Prefixes with tags that it learned: {learned}." if learned else "It learned none: leave --source-prefix out.",
             )
 
     def _find_own_prefix(self, text: str) -> str:

@@ -39,7 +39,7 @@ from headway.training.choices import count_tokens, resolve
 from headway.training.group import Group
 from headway.training.log import MetricsLog
 from headway.training.loss import Loss
-from headway.training.machine import choose_division, keep_memory
+from headway.training.machine import bound_products, choose_division, keep_memory
 from headway.training.replicas import Replicas
 from headway.training.validation import TranslationValidator
 
@@ -168,6 +168,7 @@ def _clear(out: Path) -> None:
 
 def _teach(request: Request, group: Group, out: Path, display: Display) -> Learning:
     keep_memory()
+    bound_products()
     settings, prepared, shape = request.settings, request.prepared, request.shape
     training = settings.training
     model = build_rival(shape, seed=training.seed)

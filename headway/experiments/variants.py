@@ -79,7 +79,7 @@ class Trained:
 
 
 def complete(settings: Settings, *, of_paper: bool) -> Settings:
-    """What experiments take where the user does not say: the smallest model, five minutes each, and no early end; for the
+    """What experiments take where the user does not say: tiny models, five minutes each, and no early end; for the
     paper's claims its optimiser.
     """
     training, model = settings.training, settings.model

@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from headway.nn.cache import KeyValue
 from headway.nn.dropout import Dropout
 from headway.nn.products import are_wide
-from headway.nn.short_attention import LONGEST, LONGEST_WIDE, short_attention
+from headway.nn.short_attention import find_longest, short_attention
 
 
 def attention(
@@ -59,8 +58,7 @@ def fast_attention(
 
     Our own also where weights are dropped, for torch's kernel takes no mask from us.
     """
-    longest = LONGEST_WIDE if are_wide() and query.dtype == torch.float32 else LONGEST
-    short = query.device.type == "cpu" and key.shape[2] <= longest
+    short = query.device.type == "cpu" and key.shape[2] <= find_longest(query.dtype, wide=are_wide())
     if query.requires_grad and (short or keep is not None) and (bias is None or len(bias) == 1):
         return short_attention(query, key, value, mask=mask, bias=bias, scale=scale, keep=keep)
     if keep is not None:

@@ -18,10 +18,11 @@ _MKLDNN = torch.backends.mkldnn.matmul  # type: ignore[attr-defined]
 
 @contextmanager
 def wide_products() -> Iterator[None]:
-    """While the block runs, where it pays."""
-    before = _MKLDNN.fp32_precision
-    if has_wide_products():
-        _MKLDNN.fp32_precision = "bf16"
+    """While the block runs, where it pays; of one training at a time in a process."""
+    if are_wide() or not has_wide_products():
+        yield
+        return
+    before, _MKLDNN.fp32_precision = _MKLDNN.fp32_precision, "bf16"
     try:
         yield
     finally:
@@ -29,7 +30,7 @@ def wide_products() -> Iterator[None]:
 
 
 def are_wide() -> bool:
-    return bool(_MKLDNN.fp32_precision == "bf16")
+    return has_wide_products() and _MKLDNN.fp32_precision == "bf16"
 
 
 @cache
@@ -39,11 +40,12 @@ def has_wide_products() -> bool:
     """
     if "AMD" not in name_processor() or torch.backends.cpu.get_cpu_capability() != "AVX512":
         return False
-    left = torch.linspace(-1, 1, 64 * 64).reshape(64, 64)
+    left = torch.linspace(-1, 1, 64 * 64, dtype=torch.float32, device="cpu").reshape(64, 64)
     exact = left.double() @ left.double().t()
     before, _MKLDNN.fp32_precision = _MKLDNN.fp32_precision, "bf16"
     try:
-        error = (left @ left.t() - exact).abs().max()
+        with torch.autocast("cpu", enabled=False):
+            error = (left @ left.t() - exact).abs().max()
     finally:
         _MKLDNN.fp32_precision = before
     return bool(error < 1e-5 * exact.abs().max())  # bf16 has errors of a thousandth

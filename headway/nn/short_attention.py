@@ -11,8 +11,13 @@ import torch
 from torch import Tensor
 
 LONGEST = 64  # positions; from about there on the kernel is as fast, and it holds less
-LONGEST_WIDE = 256  # where products are wide: the kernel's are many small ones, which it asks one by one
+LONGEST_WIDE = 256  # where products are wide: the kernel's are many small ones, which it asks for one by one
 _NEVER = -1e30  # added to a score that does not count; finite, so that a row without any other stays a number
+
+
+def find_longest(dtype: torch.dtype, *, wide: bool) -> int:
+    """Positions that may be asked here. Only products of fp32 can be wide."""
+    return LONGEST_WIDE if wide and dtype == torch.float32 else LONGEST
 
 
 def short_attention(

@@ -13,14 +13,16 @@ from headway.data.store import Store
 from headway.models.flops import Lengths, training_flops
 from headway.models.presets import PRESETS
 from headway.nn.products import has_wide_products
-from headway.nn.short_attention import LONGEST, LONGEST_WIDE
+from headway.nn.short_attention import find_longest
 from headway.training.choices import choose_budget, total_updates
 from headway.training.loss import ROWS
+from headway.training.machine import DTYPES
 from headway.training.update import count_passes, count_readings
 
 USED = 0.5  # share of this machine's peak that updates come to, if they are not measured
 NUMBER = 4  # bytes; weights, gradients and their running means are fp32 whatever the products are
 PROGRAM = 340_000_000  # bytes of a process before it has a model: Python, torch, tokenizers; measured
+COMPILED = 200_000_000  # bytes of a process's matrix products, where oneDNN compiles them for their shapes; measured
 SPARE = 1.5  # what the backward pass needs beside what was kept, padding, freed memory that is kept; measured
 
 
@@ -242,7 +244,9 @@ def count_moments(a: Architecture, training: TrainingSettings) -> int:
     return 2 * count_weights(a) - (matrices if training.optimizer == "muon" else 0)
 
 
-def count_kept(a: Architecture, lengths: Lengths, *, recompute: bool = False, device: str = "cpu") -> float:
+def count_kept(
+    a: Architecture, lengths: Lengths, *, recompute: bool = False, device: str = "cpu", precision: str = "fp32"
+) -> float:
     """Numbers that a forward pass keeps for the backward pass, padding not counted.
 
     A sublayer keeps its input, what its norm reads and a dropout mask, each as wide as the model; an attention also queries,
@@ -253,7 +257,7 @@ def count_kept(a: Architecture, lengths: Lengths, *, recompute: bool = False, de
     sublayer = (3 if a.dropout else 2) * a.d_model
     heads = a.n_heads * (a.d_k + a.d_v)  # queries and output, or keys and values
     inner = a.d_ff * (3 if a.activation_dropout else 2 if a.activation == "gelu" else 1)
-    longest = LONGEST_WIDE if has_wide_products() else LONGEST
+    longest = find_longest(DTYPES[precision], wide=has_wide_products())
     short = device == "cpu" and lengths.source_source <= longest * lengths.source
     weights = a.n_heads * (2 if a.attention_dropout else 1 if short else 0)  # of a pair of positions
     encoder = lengths.source * (2 * sublayer + 2 * heads + inner) + lengths.source_source * weights
@@ -267,13 +271,14 @@ def count_kept(a: Architecture, lengths: Lengths, *, recompute: bool = False, de
 
 
 def estimate_update_memory(a: Architecture, training: TrainingSettings, epoch: Epoch, device: str) -> float:
-    """Bytes of a process in the backward pass: the model, what the forward pass kept, and of the loss two gradients of the
-    output matrix and one chunk of logits. Half precision is counted as whole.
+    """Bytes of a process in the backward pass: the model, what the forward pass kept, of the loss two gradients of the output
+    matrix and one chunk of logits, and the compiled products. Half precision is counted as whole.
     """
-    target = count_readings(training) * pass_tokens(training, device)
-    kept = count_kept(a, epoch.lengths, recompute=training.recompute, device=device) * target / epoch.lengths.target
+    target, precision = count_readings(training) * pass_tokens(training, device), training.precision or "fp32"
+    each = count_kept(a, epoch.lengths, recompute=training.recompute, device=device, precision=precision)
     loss = 2 * a.target_vocab * a.d_model + min(ROWS[device], target) * a.target_vocab
-    return PROGRAM + _held(a, training) + NUMBER * SPARE * (kept + loss)
+    compiled = COMPILED if device == "cpu" and (precision == "bf16" or has_wide_products()) else 0
+    return PROGRAM + compiled + _held(a, training) + NUMBER * SPARE * (each * target / epoch.lengths.target + loss)
 
 
 def estimate_saving_memory(a: Architecture, training: TrainingSettings) -> float:

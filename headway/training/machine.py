@@ -21,7 +21,7 @@ DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 THREADS = torch.get_num_threads()  # as torch chose them; whoever translated since may have changed them
-ORDINARY_CORE, ORDINARY_GPU = 40e9, 10e12  # FLOP/s: half of what this project's cores reach at best, a third of a small GPU
+ORDINARY_CORE, ORDINARY_GPU = 40e9, 10e12  # FLOP/s: half of what a core with AVX2 reaches at best, a third of a small GPU
 LEAST_WIDTH = 256  # d_model from which on bf16 pays on a processor that has it: 1.4 times faster there, 0.8 to 1.2 times at 128
 KEPT_PRODUCTS = 128  # compiled for their shapes: those of an update, which its layers share
 LEAST_TOKENS = 512  # target tokens of an update for each process: less is not worth a process
@@ -93,10 +93,11 @@ def keep_memory() -> None:
 
 
 def bound_products() -> None:
-    """Have oneDNN, which computes in bf16, forget the products that it compiled for the shapes of earlier updates: hardly a
-    batch has the shape of another, and a thousand of them take two gigabytes. Before the first; what the user says wins.
+    """Have oneDNN, and torch that keeps them too, forget the products that were compiled for the shapes of earlier updates:
+    hardly a batch has the shape of another, and a thousand of them take gigabytes. Before the first; what the user says wins.
     """
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", str(KEPT_PRODUCTS))
+    for name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
+        os.environ.setdefault(name, str(KEPT_PRODUCTS))
 
 
 @contextmanager

@@ -70,7 +70,8 @@ def test_the_papers_big_model(headway):
     assert (figures["gpus"], figures["utilisation"]) == (1, 0.3)
 
 
-def test_a_corpus_that_is_not_there(headway):
+def test_a_corpus_that_is_not_there(headway, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("headway.training.machine.count_cores", lambda: 1)  # of which minutes are counted
     result = headway(
         "plan",
         "--pairs",
@@ -97,7 +98,9 @@ def test_one_of_a_thing_is_singular(headway):
     assert "1 pair of " in told and "as far as 1 minute goes" in told and "1 GPU of 9.5" in told
 
 
-def test_a_budget_chooses_the_size_too(headway):
+def test_a_budget_chooses_the_size_too(headway, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("headway.training.machine.count_cores", lambda: 1)  # of which minutes are counted
+
     def preset(*budget: object) -> str:
         return json.loads(headway("plan", "--pairs", 4_500_000, *budget, "--seconds", 0, "--json").out)["preset"]
 

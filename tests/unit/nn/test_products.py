@@ -38,7 +38,7 @@ def test_they_are_for_processors_that_are_given_narrow_ones_and_while_a_block_ru
 @pytest.mark.usefixtures("asked_anew")
 def test_they_are_left_where_they_would_be_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
     def multiply(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-        rounded = are_wide() and left.dtype == torch.float32
+        rounded = torch.backends.mkldnn.matmul.fp32_precision == "bf16" and left.dtype == torch.float32
         return torch.mm(left.bfloat16(), right.bfloat16()).float() if rounded else torch.mm(left, right)
 
     monkeypatch.setattr(products, "name_processor", lambda: "AMD of a later year")

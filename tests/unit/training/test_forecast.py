@@ -226,3 +226,15 @@ def test_time_is_tokens_by_speed():
     assert (figures.seconds, figures.steps, figures.epochs) == (200.0, 20, 2.0)
     assert figures.flops == pytest.approx(2 * epoch.flops)
     assert figures.gpu_seconds is None and figures.paper_flops is None
+
+
+def test_compiled_products_take_memory_and_wide_ones_hold_the_weights_of_longer_attentions(monkeypatch: pytest.MonkeyPatch):
+    a, epoch = shape("base"), f.Epoch(alike(50, 100, 100), updates=1, flops=1.0)
+
+    def update(precision: str, device: str = "cpu") -> float:
+        return f.estimate_update_memory(a, training(batch_tokens=8192, accumulate=2, precision=precision), epoch, device)
+
+    monkeypatch.setattr(f, "has_wide_products", lambda: False)
+    assert update("bf16") - update("fp32") == f.COMPILED and update("bf16", "cuda") == update("fp32", "cuda")
+    monkeypatch.setattr(f, "has_wide_products", lambda: True)
+    assert update("fp32") > update("bf16") + 0.1e9

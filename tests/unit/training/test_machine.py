@@ -47,10 +47,12 @@ def test_the_peak_is_that_of_the_precision_and_products_without_instructions_for
 def test_products_of_earlier_updates_are_forgotten_unless_the_user_says_how_many_to_keep(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    name = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
-    monkeypatch.setenv(name, "16")
+    names = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
+    for name in names:
+        monkeypatch.setenv(name, "16")
     bound_products()
-    assert os.environ[name] == "16"
-    monkeypatch.delenv(name)
+    assert [os.environ[name] for name in names] == ["16", "16"]
+    for name in names:
+        monkeypatch.delenv(name)
     bound_products()
-    assert os.environ[name] == str(KEPT_PRODUCTS)
+    assert [os.environ[name] for name in names] == [str(KEPT_PRODUCTS)] * 2

@@ -8,6 +8,7 @@ from headway.config import ModelSettings
 from headway.models.build import build
 from headway.models.model import Model
 from headway.models.presets import build_architecture
+from headway.nn import products
 from headway.training.group import Group
 from headway.training.loss import Loss
 from headway.training.muon import AS_ADAM, MOMENTUM, Muon, find_matrices, orthogonalise
@@ -94,3 +95,16 @@ def test_a_learner_goes_on_with_the_same_bits():
     halves.restore(*saved, {}, 3)
     learn_from_noise(halves, range(3, 6))
     assert all(torch.equal(halves.weights()[name], tensor) for name, tensor in whole.weights().items())
+
+
+def test_its_products_are_wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(products, "has_wide_products", lambda: True)
+    norm, wide = torch.linalg.matrix_norm, []
+
+    def look(*given: torch.Tensor, **how: bool) -> torch.Tensor:
+        wide.append(products.are_wide())
+        return norm(*given, **how)
+
+    monkeypatch.setattr(torch.linalg, "matrix_norm", look)
+    orthogonalise(torch.ones(1, 2, 2))
+    assert wide == [True] and not products.are_wide()
