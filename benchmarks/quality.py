@@ -247,9 +247,9 @@ def read_lines(path: Path) -> list[str]:
 
 
 def order(changes: Iterable[str]) -> list[str]:
-    """As they are asked; what no question asks for comes last."""
+    """As they are asked; what no question asks for comes last, by its name."""
     asked = [BASE, *(change for question in QUESTIONS.values() for change in question)]
-    return sorted(changes, key=lambda change: asked.index(change) if change in asked else len(asked))
+    return sorted(changes, key=lambda change: (asked.index(change) if change in asked else len(asked), change))
 
 
 if __name__ == "__main__":

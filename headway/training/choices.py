@@ -15,7 +15,7 @@ from headway.data.store import Store
 from headway.directions import is_same, list_directions
 from headway.errors import RequestError
 from headway.models.presets import PRESETS
-from headway.training.machine import LEAST_TOKENS, count_given, ordinary_speed
+from headway.training.machine import LEAST_TOKENS, ordinary_speed
 
 VALIDATIONS = 25  # of a run, unless they would take too much of its time
 ASKED = ("max_steps", "max_epochs", "max_minutes", "patience")  # when to stop: may change when a run goes on
@@ -28,7 +28,8 @@ SIZES: dict[PresetName, tuple[int, float]] = {  # pairs that can fill it, and ta
     "small": (100_000, 10e6),
     "tiny": (0, 4e6),
 }
-ENOUGH_UPDATES = 5000  # that a short training is to have before its batches grow to their full size
+ENOUGH_UPDATES = 2500  # that a short training is to have before its batches grow to their full size
+LEAST_BATCH = 2 * LEAST_TOKENS  # target tokens that such a batch has at least: at a high rate 512 are no better than 1,024
 PASS_TOKENS = 4096  # target tokens computed at once: more do not make a processor faster, and take memory
 
 
@@ -166,8 +167,7 @@ def choose_training(
     rate = choose_rate(family, d_model, optimizer, start=bool(settings.init), new_vocabulary=new_vocabulary)
     full = full_batch(d_model, target_tokens)
     if family in TRANSLATORS and epochs < math.inf and not counts_updates(settings):  # who does wants them whole
-        least = LEAST_TOKENS * min(2, count_given(settings))  # a core has enough to do, two have as many updates for it
-        full = min(full, max(least, round(epochs * target_tokens / ENOUGH_UPDATES)))
+        full = min(full, max(LEAST_BATCH, round(epochs * target_tokens / ENOUGH_UPDATES)))
     batch_tokens = settings.batch_tokens or full
     return settings.model_copy(
         update={

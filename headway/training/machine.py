@@ -1,6 +1,7 @@
 """What this machine has and can do: cores, memory, its best matrix product; and how many processes make use of them."""
 
 import ctypes
+import math
 import os
 import sys
 import time
@@ -112,16 +113,13 @@ def threads(number: int | None) -> Iterator[None]:
 
 
 def ordinary_speed(training: TrainingSettings) -> float:
-    """FLOP/s that training comes to on an ordinary machine with as many cores or GPUs as this one; not measured."""
+    """FLOP/s that training comes to on an ordinary machine with as many cores or GPUs as this one; not measured. Who says how
+    many processes and threads there are may leave some cores to others.
+    """
     if torch.cuda.is_available():
         return ORDINARY_GPU * torch.cuda.device_count()
-    return ORDINARY_CORE * count_given(training)
-
-
-def count_given(training: TrainingSettings) -> int:
-    """Cores for a training. Who says how many processes and threads there are may leave some to others."""
-    asked = training.processes * training.threads if training.processes != "auto" and training.threads else count_cores()
-    return min(asked, count_cores())
+    asked = training.processes * training.threads if training.processes != "auto" and training.threads else math.inf
+    return ORDINARY_CORE * min(asked, count_cores())
 
 
 def measure_peak(training: TrainingSettings, device: torch.device) -> float:
