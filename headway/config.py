@@ -5,6 +5,7 @@ text in `headway train --help`, where every field is an option.
 """
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -367,7 +368,8 @@ def _explain(problem: Mapping[str, Any]) -> str:
         return f"Unknown setting {name}.{_suggest(place)}"
     if not (wanted := _WANTED.get(problem["type"], "").format(**problem.get("ctx", {}))):
         return f"Setting {name}{option}: {problem['msg']}, found {problem['input']!r}."
-    return f"Setting {name}{option} must be {wanted}, and is {problem['input']!r}."
+    meant = did_you_mean(str(problem["input"]), re.findall(r"'([^']+)'", wanted)) if problem["type"] == "literal_error" else ""
+    return f"Setting {name}{option} must be {wanted}, and is {problem['input']!r}.{meant}"
 
 
 def _suggest(place: list[str]) -> str:

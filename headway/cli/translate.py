@@ -16,6 +16,7 @@ chooses one of the directions of a model that was trained for several.
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -203,6 +204,6 @@ def _stream(models: list[Path], loading: dict[str, Any], files: list[str], searc
 def complete_ray(arguments: list[str]) -> list[str]:
     """`--ray` without an address, last or before another option, means a cluster of this machine."""
     completed = []
-    for word, following in zip(arguments, [*arguments[1:], "-"], strict=True):
+    for word, following in zip_longest(arguments, arguments[1:], fillvalue="-"):
         completed += [word, "local"] if word == "--ray" and following.startswith("-") else [word]
     return completed

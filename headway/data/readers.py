@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 
-from headway.amounts import amount
+from headway.amounts import amount, are
 from headway.config import did_you_mean, parse_corpus
 from headway.directions import Direction
 from headway.errors import DataError, RequestError
@@ -114,12 +114,18 @@ def _open_pairs(spec: str, source_language: str, target_language: str) -> Corpus
         raise DataError(
             f"{path} is a file of no known kind.",
             f"Headway reads {', '.join(SINGLE_FILES)}, or a STEM that stands for the two files STEM.{source_language} and "
-            f"STEM.{target_language}.",
+            f"STEM.{target_language}.{_suggest_stem(path, source_language, target_language)}",
         )
     check_file(source)
     check_file(target)
     _check_different(source, target)
     return Corpus(name, weight, [source, target], lambda: _read_two_files(source, target))
+
+
+def _suggest_stem(path: Path, *languages: str) -> str:
+    """For who names one of the two files."""
+    stem = path.with_suffix("")
+    return f" Did you mean {stem}?" if all(Path(f"{stem}.{language}").is_file() for language in languages) else ""
 
 
 def count_lines(path: Path) -> int:
@@ -144,7 +150,7 @@ def decode_lines(raw_lines: Iterable[bytes], name: str) -> Iterator[str]:
             at = error.start + len(raw) - len(line)
             raise DataError(
                 f"{name} is not UTF-8: line {number:,} has the byte 0x{raw[at]:02x} at offset {at}.",
-                f"Convert it, for example: iconv -f {_guess_encoding(raw, number)} -t UTF-8 {name} > converted",
+                f"Convert it, for example: iconv -f {_guess_encoding(raw, number)} -t UTF-8 FILE > converted",
             ) from None
 
 
@@ -227,7 +233,9 @@ def _what_is_there(path: Path) -> str:
         return f" There is no directory {path.parent} either."
     names = sorted(entry.name for entry in path.parent.iterdir() if not entry.name.startswith("."))
     siblings = [name for name in names if name == path.stem or name.startswith(f"{path.stem}.")]
-    return f" There is {', '.join(siblings[:5])} beside it." if siblings else did_you_mean(path.name, names)
+    if not siblings:
+        return did_you_mean(path.name, names)
+    return f" There {are(len(siblings))} {', '.join(siblings[:5])} beside it."
 
 
 def _check_different(source: Path, target: Path) -> None:

@@ -192,7 +192,10 @@ def _tell_choices(asked: Settings, chosen: Settings, prepared: Prepared, start: 
         return
     fitting = choose_preset(asked.model, prepared.pairs_per_epoch)
     if fitting != chosen.model.preset:
-        yield f"This training is too short for the size {fitting}; --preset {fitting} is for one that will go on for longer."
+        yield (
+            f"The size is {chosen.model.preset}: for {fitting} this training is too short. A run keeps its size; one that is "
+            f"to go on for longer takes --preset {fitting} from the start."
+        )
 
 
 def _look_ahead(settings: Settings, prepared: Prepared, a: AnyArchitecture) -> Reading:

@@ -179,7 +179,7 @@ def test_a_size_that_there_is_no_time_for(tmp_path: Path, corpus: Path, headway,
     done = headway("train", "--train", corpus, "--from", "en", "--to", "de", "--d-model", 16, "--n-heads", 2, "--n-layers", 1,
                    "--max-epochs", 0.1, "--held-out", 12, "--processes", 1, "--out", out)  # fmt: skip
     assert done.code == 0, done.err
-    assert "too short for the size small; --preset small" in done.err
+    assert "The size is tiny: for small this training is too short. A run keeps its size" in done.err
     assert yaml.safe_load((out / "config.yaml").read_text())["model"]["preset"] == "tiny"
 
 

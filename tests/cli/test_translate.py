@@ -224,6 +224,7 @@ def test_requests_that_cannot_be_meant(tmp_path: Path, run: Path, lines: Path, h
 
 
 def test_a_cluster_of_this_machine_needs_no_name():
+    assert complete_ray([]) == []
     assert complete_ray(["m", "--ray"]) == ["m", "--ray", "local"]
     assert complete_ray(["m", "--ray", "-o", "x"]) == ["m", "--ray", "local", "-o", "x"]
     assert complete_ray(["m", "--ray", "auto", "f"]) == ["m", "--ray", "auto", "f"]

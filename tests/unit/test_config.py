@@ -84,13 +84,15 @@ def test_a_file_that_holds_no_settings(tmp_path: Path, content: str, why: str):
 def test_no_words_but_ours_and_no_guess_that_is_far_off():
     wrong = {"model": {"tie": 3, "foo": 1}, "data": 3, "training": {"max_steps": 0, "recompute": "often", "seed": 0.5}}
     wrong["training"]["processess"] = 2
+    wrong["model"]["preset"] = "mni"
     with pytest.raises(RequestError) as error:
         build_settings(wrong)
     told = str(error.value)
     assert "Setting data must be a section, with a setting a line, and is 3." in told
     assert "(--max-steps) must be at least 1, and is 0." in told and "true or false, and is 'often'" in told
     assert "Setting training.processes" not in told and "Did you mean training.processes?" in told
-    assert "Unknown setting model.foo.\n" in told and "input" not in told and "valid" not in told
+    assert "and is 'mni'. Did you mean mini?" in told and "Unknown setting model.foo.\n" in told
+    assert "input" not in told and "valid" not in told
 
 
 def test_a_section_without_settings_is_none_given(tmp_path: Path):

@@ -89,7 +89,7 @@ def test_an_empty_file(stem: Path, content: bytes) -> None:
 
 
 def test_a_missing_file_tells_what_is_there(stem: Path) -> None:
-    assert fails(stem, "en", "fr") == f"There is no file {stem}.fr. There is train.de, train.en beside it."
+    assert fails(stem, "en", "fr") == f"There is no file {stem}.fr. There are train.de, train.en beside it."
     assert fails(stem.with_name("trian")).endswith("trian.en. Did you mean train.en?")
     assert "no directory" in fails(stem.parent / "nowhere" / "train")
 
@@ -115,6 +115,10 @@ def test_a_single_file_of_no_known_kind(tmp_path: Path) -> None:
     path = write(tmp_path / "memory.docx", "x")
     with pytest.raises(DataError, match=r"memory\.docx is a file of no known kind\.\n.*\.tsv.*STEM\.en and STEM\.de"):
         open_corpus(str(path), "en", "de")
+    for side in ("en", "de"):
+        one = write(tmp_path / f"memory.{side}", "x")
+    with pytest.raises(DataError, match=rf"STEM\.de\. Did you mean {tmp_path}/memory\?"):
+        open_corpus(str(one), "en", "de")
 
 
 def test_languages_are_needed(stem: Path) -> None:
