@@ -138,6 +138,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 def start(model: Path, *arguments: object, block: int = 8) -> subprocess.Popen[bytes]:
     """`headway translate` in a process of its own, with small blocks and a journal that is always up to date."""
     program = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # which a shell's background jobs ignore
         f"import headway.jobs.blocks as blocks, headway.jobs.journal as journal; blocks.BLOCK, journal.EVERY = {block}, 0\n"
         "from headway.cli import main; main()"
     )
