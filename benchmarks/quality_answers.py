@@ -15,7 +15,7 @@ METRICS = ("bleu", "chrf")
 BETTER, WORSE = "#1b7f5c", "#b3412f"
 FEWEST = 3  # changes and base that a panel is worth drawing for
 SIDE_BY_SIDE = {"multi30k": "a third of Multi30k", "multi30k-few": "a sixth", "twi": "everyday Twi"}  # equal computing
-SHOWN = (-6.0, 3.0)  # points of the metric
+SHOWN = (-6.0, 4.5)  # points of the metric
 ROW, WIDTH, GAP, LETTER = 0.24, 2.5, 0.35, 0.082  # inches
 
 
