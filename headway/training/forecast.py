@@ -275,10 +275,10 @@ def estimate_update_memory(a: Architecture, training: TrainingSettings, epoch: E
     matrix and one chunk of logits, and the compiled products. Half precision is counted as whole.
     """
     target, precision = count_readings(training) * pass_tokens(training, device), training.precision or "fp32"
-    each = count_kept(a, epoch.lengths, recompute=training.recompute, device=device, precision=precision)
+    kept = count_kept(a, epoch.lengths, recompute=training.recompute, device=device, precision=precision)
     loss = 2 * a.target_vocab * a.d_model + min(ROWS[device], target) * a.target_vocab
     compiled = COMPILED if device == "cpu" and (precision == "bf16" or has_wide_products()) else 0
-    return PROGRAM + compiled + _held(a, training) + NUMBER * SPARE * (each * target / epoch.lengths.target + loss)
+    return PROGRAM + compiled + _held(a, training) + NUMBER * SPARE * (kept * target / epoch.lengths.target + loss)
 
 
 def estimate_saving_memory(a: Architecture, training: TrainingSettings) -> float:

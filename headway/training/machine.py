@@ -23,7 +23,7 @@ DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 THREADS = torch.get_num_threads()  # as torch chose them; whoever translated since may have changed them
 ORDINARY_CORE, ORDINARY_GPU = 40e9, 10e12  # FLOP/s: half of what a core with AVX2 reaches at best, a third of a small GPU
-LEAST_WIDTH = 256  # d_model from which on bf16 pays on a processor that has it: 1.4 times faster there, 0.8 to 1.2 times at 128
+LEAST_WIDTH = 256  # d_model from which on bf16 pays on a processor that has it: 1.4 times faster there, 0.8 to 1.3 times at 128
 KEPT_PRODUCTS = 128  # compiled for their shapes: those of an update, which its layers share
 LEAST_TOKENS = 512  # target tokens of an update for each process: less is not worth a process
 
@@ -131,14 +131,10 @@ def measure_peak(training: TrainingSettings, device: torch.device) -> float:
 def _measure_peak(dtype: torch.dtype, device: torch.device, threads: int) -> float:
     bound_products()  # oneDNN asks once, at its first product
     with wide_products():
-        return _measure_best(dtype, device)
-
-
-def _measure_best(dtype: torch.dtype, device: torch.device) -> float:
-    small, large = 256, 8192 if device.type == "cuda" else 1536
-    has_instructions = min(_time_product(small, dtype, device) for _ in range(2)) < 0.01  # seconds; bf16 may have none
-    size = large if has_instructions else small
-    return 2 * size**3 / min(_time_product(size, dtype, device) for _ in range(4))
+        small, large = 256, 8192 if device.type == "cuda" else 1536
+        has_instructions = min(_time_product(small, dtype, device) for _ in range(2)) < 0.01  # seconds; bf16 may have none
+        size = large if has_instructions else small
+        return 2 * size**3 / min(_time_product(size, dtype, device) for _ in range(4))
 
 
 def measure_joint_peak(training: TrainingSettings, device: torch.device) -> float:
